@@ -1,0 +1,65 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target of ours is built alike: memory safety is checked, and a warning is an error.
+let strict: [SwiftSetting] = [
+  .strictMemorySafety(),
+  .treatAllWarnings(as: .error),
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+let package = Package(
+  name: "regent",
+  products: [
+    .library(name: "Regent", targets: ["Regent"]),
+    .executable(name: "regent", targets: ["RegentCommand"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
+  ],
+  targets: [
+    .systemLibrary(
+      name: "CLibevent", pkgConfig: "libevent_core", providers: [.apt(["libevent-dev"])]),
+    .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+    room("RegentLoop", ["CLibevent", "COpenSSL"]),
+    room("RegentHTTP"),
+    room("RegentCaching", ["RegentHTTP"]),
+    room("RegentStorage", ["RegentLoop"]),
+    room(
+      "RegentConfig", ["RegentCaching", .product(name: "TOMLKit", package: "TOMLKit")]),
+    room(
+      "Regent",
+      [
+        "RegentLoop", "RegentHTTP", "RegentCaching", "RegentStorage", "RegentConfig",
+        .product(name: "Logging", package: "swift-log"),
+      ]),
+    .executableTarget(
+      name: "RegentCommand",
+      dependencies: [
+        "Regent", "RegentConfig",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: strict),
+    tests("RegentHTTPTests", ["RegentHTTP"]),
+    tests("RegentLoopTests", ["RegentLoop"]),
+    tests("RegentCachingTests", ["RegentCaching", "RegentHTTP"]),
+    tests("RegentStorageTests", ["RegentStorage", "RegentLoop"]),
+    tests("RegentConfigTests", ["RegentConfig"]),
+    tests("RegentTests", ["Regent", "RegentHTTP", "RegentCaching", "RegentStorage", "RegentLoop"]),
+    tests("ScenarioTests", []),
+  ]
+)

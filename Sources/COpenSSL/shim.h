@@ -1,0 +1,18 @@
+// OpenSSL's client side, and functions for those of its calls that are macros, which Swift cannot see.
+#pragma once
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+static inline long regent_SSL_set_tlsext_host_name(SSL *ssl, const char *name) {
+  return SSL_set_tlsext_host_name(ssl, name);
+}
+static inline long regent_SSL_CTX_set_min_proto_version(SSL_CTX *context, int version) {
+  return SSL_CTX_set_min_proto_version(context, version);
+}
+static inline long regent_SSL_CTX_set_session_cache_mode(SSL_CTX *context, long mode) {
+  return SSL_CTX_set_session_cache_mode(context, mode);
+}
+static inline long regent_SSL_CTX_set_mode(SSL_CTX *context, long mode) {
+  return SSL_CTX_set_mode(context, mode);
+}

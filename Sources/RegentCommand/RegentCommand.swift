@@ -1,0 +1,1 @@
+@main struct RegentCommand { static func main() {} }

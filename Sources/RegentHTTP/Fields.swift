@@ -1,0 +1,132 @@
+// A field section kept flat: the bytes as they came, and where each line's name and value lie in them.
+// Order and repeats are kept (RFC 9110 section 5.3); nothing is folded into a dictionary.
+
+/// The place of one field line in the bytes of its section.
+public struct FieldLine: Sendable, Equatable {
+  /// The known name, or ``FieldName/other``.
+  public let name: FieldName
+  let nameStart: UInt32
+  let nameEnd: UInt32
+  let valueStart: UInt32
+  let valueEnd: UInt32
+
+  /// The offsets of the name in ``Fields/bytes``.
+  public var nameRange: Range<Int> { Int(nameStart)..<Int(nameEnd) }
+  /// The offsets of the value, without white space around it, in ``Fields/bytes``.
+  public var valueRange: Range<Int> { Int(valueStart)..<Int(valueEnd) }
+
+  public init(name: FieldName, nameRange: Range<Int>, valueRange: Range<Int>) {
+    self.name = name
+    nameStart = UInt32(nameRange.lowerBound)
+    nameEnd = UInt32(nameRange.upperBound)
+    valueStart = UInt32(valueRange.lowerBound)
+    valueEnd = UInt32(valueRange.upperBound)
+  }
+}
+
+/// A field section (RFC 9110 section 5): its lines in order, repeats included, over the bytes they came in.
+public struct Fields: Sendable {
+  /// The bytes that the lines point into; they may hold more than the section, such as a request line.
+  public private(set) var bytes: [UInt8]
+  /// The lines, in the order of their arrival.
+  public private(set) var lines: [FieldLine]
+  /// Which known names occur: answers "is it there?" without a walk.
+  public private(set) var present: FieldNameSet
+
+  public init(bytes: [UInt8] = [], lines: [FieldLine] = []) {
+    self.bytes = bytes
+    self.lines = lines
+    present = FieldNameSet()
+    for line in lines { present.insert(line.name) }
+  }
+
+  /// Adds a line at the end. The caller vouches that name and value are valid field content.
+  public mutating func append(_ name: FieldName, _ value: some Sequence<UInt8>) {
+    append(name, named: FieldName.bytes(of: name), value)
+  }
+
+  /// Adds a line whose name is not in the table. The caller vouches that name and value are valid.
+  public mutating func append(named name: some Sequence<UInt8>, _ value: some Sequence<UInt8>) {
+    append(.other, named: name, value)
+  }
+
+  private mutating func append(
+    _ known: FieldName, named name: some Sequence<UInt8>, _ value: some Sequence<UInt8>
+  ) {
+    let nameStart = bytes.count
+    bytes.append(contentsOf: name)
+    let valueStart = bytes.count
+    bytes.append(contentsOf: value)
+    lines.append(
+      FieldLine(
+        name: known, nameRange: nameStart..<valueStart, valueRange: valueStart..<bytes.count))
+    present.insert(known)
+  }
+
+  public func contains(_ name: FieldName) -> Bool { present.contains(name) }
+
+  /// The value of a line.
+  public func value(of line: FieldLine) -> ArraySlice<UInt8> { bytes[line.valueRange] }
+  /// The name of a line, as it came.
+  public func name(of line: FieldLine) -> ArraySlice<UInt8> { bytes[line.nameRange] }
+
+  /// The value of the first line with this name; nil where there is none.
+  public func first(_ name: FieldName) -> ArraySlice<UInt8>? {
+    guard contains(name) else { return nil }
+    for line in lines where line.name == name { return value(of: line) }
+    return nil
+  }
+
+  /// The values of all lines with this name, in order.
+  public func all(_ name: FieldName) -> [ArraySlice<UInt8>] {
+    guard contains(name) else { return [] }
+    return lines.filter { $0.name == name }.map(value(of:))
+  }
+
+  /// The values of all lines whose name has these bytes, whatever their case.
+  public func all(named name: some Collection<UInt8>) -> [ArraySlice<UInt8>] {
+    lines.filter { self.name(of: $0).equalsIgnoringCase(name) }.map(value(of:))
+  }
+}
+
+/// A set of known field names.
+public struct FieldNameSet: Sendable, Equatable {
+  private var low: UInt64 = 0
+  private var high: UInt64 = 0
+
+  public init() {}
+
+  public init(_ names: [FieldName]) {
+    for name in names { insert(name) }
+  }
+
+  public mutating func insert(_ name: FieldName) {
+    if name.rawValue < 64 { low |= 1 << UInt64(name.rawValue) } else { high |= 1 << UInt64(name.rawValue - 64) }
+  }
+
+  public func contains(_ name: FieldName) -> Bool {
+    name.rawValue < 64
+      ? low & (1 << UInt64(name.rawValue)) != 0 : high & (1 << UInt64(name.rawValue - 64)) != 0
+  }
+
+  public func isDisjoint(with other: FieldNameSet) -> Bool { low & other.low == 0 && high & other.high == 0 }
+}
+
+extension FieldName {
+  /// The name's bytes as Regent writes them.
+  public static func bytes(of name: FieldName) -> [UInt8] { table[Int(name.rawValue)] }
+
+  private static let table: [[UInt8]] = allCases.map { Array($0.text.description.utf8) }
+}
+
+extension Collection where Element == UInt8 {
+  /// Whether both are the same but for the case of ASCII letters.
+  public func equalsIgnoringCase(_ other: some Collection<UInt8>) -> Bool {
+    count == other.count && zip(self, other).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
+  }
+}
+
+extension UInt8 {
+  /// The byte with an ASCII capital letter made small.
+  public var asciiLowercased: UInt8 { self &- 0x41 < 26 ? self | 0x20 : self }
+}
