@@ -3,7 +3,7 @@
 import RegentLoop
 
 /// What is offered to a shard.
-struct PackedOffer: ~Copyable {
+struct PackedOffer {
   let block: Block
   let stream: BodyStream?
   let headCount: Int

@@ -20,7 +20,7 @@ struct Departed: Sendable {
 }
 
 /// The records whose hashes begin alike.
-struct Shard: ~Copyable {
+struct Shard: ~Copyable, Sendable {
   /// The most variants that one key may have.
   static let variantLimit = 32
 

@@ -23,7 +23,8 @@ struct Slot {
 }
 
 /// Slots by index, buckets by hash, and the list of free slots.
-@safe struct SlotTable: ~Copyable {
+// @unchecked: the pages belong to this one value, which is not copyable; who has it has them alone.
+@safe struct SlotTable: ~Copyable, @unchecked Sendable {
   static let none = UInt32.max
   private static let pageShift: UInt32 = 6
   private static let pageSlots = 1 << Int(pageShift)
