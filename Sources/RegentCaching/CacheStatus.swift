@@ -1,5 +1,7 @@
 // RFC 9211: what Regent did with a request and why, as a value that writes itself. It builds no String.
 
+import RegentHTTP
+
 /// Why a request was forwarded, in the registered words of RFC 9211 section 2.2.
 public enum FwdReason: String, Sendable, CaseIterable {
   case bypass, method
@@ -70,13 +72,13 @@ public struct CacheStatus: Sendable, Equatable {
     }
     if let fwdStatus {
       bytes.append(text: "; fwd-status=")
-      bytes.append(decimal: Int32(fwdStatus))
+      Decimal.append(Int(fwdStatus), to: &bytes)
     }
     if stored { bytes.append(text: "; stored") }
     if collapsed { bytes.append(text: "; collapsed") }
     if let ttl {
       bytes.append(text: "; ttl=")
-      bytes.append(decimal: ttl)
+      Decimal.append(Int(ttl), to: &bytes)
     }
     guard detail != .none else { return }
     bytes.append(text: "; detail=")
@@ -86,15 +88,4 @@ public struct CacheStatus: Sendable, Equatable {
 
 extension [UInt8] {
   mutating func append(text: String) { append(contentsOf: text.utf8) }
-
-  mutating func append(decimal value: Int32) {
-    var rest = value.magnitude
-    if value < 0 { append(0x2D) }
-    let start = count
-    repeat {
-      append(0x30 + UInt8(truncatingIfNeeded: rest % 10))
-      rest /= 10
-    } while rest > 0
-    self[start...].reverse()
-  }
 }

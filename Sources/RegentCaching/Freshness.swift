@@ -37,7 +37,7 @@ struct Freshness: Equatable {
   private mutating func takeExpires(_ fields: Fields, _ date: Int64) {
     var expires: Int64?
     for line in fields.lines where line.name == .expires {
-      guard let time = HTTPDate.parse(fields.value(of: line)), time == expires ?? time else {
+      guard let time = HTTPDate.parse(fields.value(of: line), now: date), time == expires ?? time else {
         flags.insert(.invalidFreshness)
         return
       }
@@ -48,7 +48,8 @@ struct Freshness: Equatable {
 
   /// A tenth of the time that the representation had not changed when it was sent.
   private mutating func guess(_ fields: Fields, _ date: Int64, maximum: Int32) {
-    guard maximum > 0, let modified = fields.first(.lastModified).flatMap(HTTPDate.parse), modified < date
+    guard maximum > 0, let value = fields.first(.lastModified),
+      let modified = HTTPDate.parse(value, now: date), modified < date
     else { return }
     lifetime = min(Seconds.clamp(Seconds.difference(date, modified) / 10), maximum)
     flags.insert(.heuristic)

@@ -67,7 +67,7 @@ public struct StoredMetadata: Sendable, Equatable {
   ) {
     let directives = ResponseDirectives(fields)
     let message = received ?? fields
-    let date = message.first(.date).flatMap(HTTPDate.parse) ?? responseTime
+    let date = message.first(.date).flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
     let mayGuess = !hasQuery || policy.heuristicForQueries
     let freshness = Freshness(
       status: status, fields: fields, directives: directives, date: date,

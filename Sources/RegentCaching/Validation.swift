@@ -29,37 +29,36 @@ public enum Validation {
   /// Whether a client's conditions are met by the stored response, so that 304 is the answer (section 4.3.2).
   ///
   /// If-None-Match counts alone where it is present; a date that cannot be read counts for nothing.
+  /// Conditions apply to a stored 200 only; its Date takes the place of a missing Last-Modified.
   ///
   /// - Parameters:
-  ///   - status: The stored status: conditions apply to 200 only.
   ///   - etag: The stored ETag's value; empty where there is none.
   ///   - lastModified: The stored Last-Modified's value; empty where there is none.
-  ///   - date: The stored Date, which takes the place of a missing Last-Modified.
   public static func answersNotModified(
-    requestFields: Fields, status: UInt16 = 200, etag: Span<UInt8>, lastModified: Span<UInt8>,
-    date: Int64? = nil
+    requestFields: Fields, stored: StoredMetadata, etag: Span<UInt8>, lastModified: Span<UInt8>
   ) -> Bool {
-    guard status == 200 else { return false }
-    if requestFields.contains(.ifNoneMatch) {
-      let bytes = requestFields.bytes
-      for line in requestFields.lines where line.name == .ifNoneMatch {
-        if EntityTag.list(bytes.span, line.valueRange, contains: etag) { return true }
-      }
-      return false
-    }
+    guard stored.status == 200 else { return false }
+    if requestFields.contains(.ifNoneMatch) { return names(requestFields, etag) }
     guard requestFields.contains(.ifModifiedSince) else { return false }
-    return isUnmodified(requestFields, lastModified, date)
+    return isUnmodified(requestFields, lastModified, date: stored.date)
   }
 
-  private static func isUnmodified(_ request: Fields, _ lastModified: Span<UInt8>, _ date: Int64?) -> Bool {
-    let lines = request.lines.filter { $0.name == .ifModifiedSince }
-    guard lines.count == 1, let line = lines.first, let since = HTTPDate.parse(request.value(of: line)) else {
-      return false
+  private static func names(_ request: Fields, _ etag: Span<UInt8>) -> Bool {
+    let bytes = request.bytes
+    for line in request.lines where line.name == .ifNoneMatch {
+      if EntityTag.list(bytes.span, line.valueRange, contains: etag) { return true }
     }
-    guard lastModified.count > 0 else { return date.map { $0 <= since } ?? false }
+    return false
+  }
+
+  private static func isUnmodified(_ request: Fields, _ lastModified: Span<UInt8>, date: Int64) -> Bool {
+    let lines = request.lines.filter { $0.name == .ifModifiedSince }
+    guard lines.count == 1, let line = lines.first,
+      let since = HTTPDate.parse(request.value(of: line), now: date)
+    else { return false }
+    guard lastModified.count > 0 else { return date <= since }
     var copy: [UInt8] = []
     for index in lastModified.indices { copy.append(lastModified[index]) }
-    guard let modified = HTTPDate.parse(copy[...]) else { return false }
-    return modified <= since
+    return HTTPDate.parse(copy[...], now: date).map { $0 <= since } ?? false
   }
 }
