@@ -46,9 +46,11 @@ extension StoredMetadata {
   /// How long the response stays fresh, for Cache-Status `ttl`; negative by how long it has been stale.
   ///
   /// A domain's `ttl` replaces the origin's lifetime and counts from the arrival here: what the owner
-  /// wants is how long Regent may answer by itself. It does not prolong errors.
+  /// wants is how long Regent may answer by itself. It changes neither errors nor responses with Set-Cookie.
   public func remainingFreshness(policy: CachePolicy, now: Int64) -> Int32 {
-    guard let ttl = policy.ttl, status < 400 else { return lifetime &- currentAge(now: now) }
+    guard let ttl = policy.ttl, status < 400, !flags.contains(.hasSetCookie) else {
+      return lifetime &- currentAge(now: now)
+    }
     return max(0, ttl) &- (residentTime(now) ?? .max)
   }
 }

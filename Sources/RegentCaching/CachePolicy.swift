@@ -46,6 +46,6 @@ public struct CachePolicy: Sendable, Equatable {
     self.honoursRequestDirectives = honoursRequestDirectives
   }
 
-  /// Whether the owner overruled what the origin says about reuse.
-  var overrulesOrigin: Bool { kind == .cacheFirst || kind == .cacheThenNetwork }
+  /// Whether the owner overruled `no-cache`: by saying what is to be served without asking.
+  var overrulesNoCache: Bool { kind == .cacheThenNetwork || kind == .cacheFirst && ttl != nil }
 }

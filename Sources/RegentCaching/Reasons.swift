@@ -22,6 +22,15 @@ public enum MissReason: String, Sendable, CaseIterable {
 
   /// The text for Cache-Status, logs and metrics.
   public var text: String { rawValue }
+
+  /// The registered word of RFC 9211 section 2.2 for it.
+  public var fwd: FwdReason {
+    switch self {
+    case .stale, .mustRevalidate, .responseNoCache, .clockWentBack: .stale
+    case .requestNoCache, .requestMaxAge, .requestMinFresh: .request
+    case .networkOnly: .bypass
+    }
+  }
 }
 
 /// Why a response is served although it is stale.

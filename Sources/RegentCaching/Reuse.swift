@@ -36,7 +36,7 @@ public enum Reuse: Sendable, Equatable {
     remaining: Int32
   ) -> MissReason? {
     if request.noCache { return .requestNoCache }
-    if stored.flags.contains(.noCache), !policy.overrulesOrigin { return .responseNoCache }
+    if stored.flags.contains(.noCache), !policy.overrulesNoCache { return .responseNoCache }
     // The age is rounded down, so a response as old as the limit is in truth older; max-age=0 always asks.
     if let maxAge = request.maxAge, age >= maxAge { return .requestMaxAge }
     if let minFresh = request.minFresh, remaining < minFresh { return .requestMinFresh }
@@ -63,7 +63,7 @@ public enum Reuse: Sendable, Equatable {
 extension StoredMetadata {
   /// Whether the response must not be served stale (RFC 9111 section 4.2.4).
   ///
-  /// An owner who chose the policy `stale-while-revalidate` or `cache-first` by name overrules what
+  /// An owner who chose another policy than `http` by name overrules what
   /// `s-maxage` only implies; nobody overrules `must-revalidate`, `proxy-revalidate` and `no-cache`.
   @inline(__always)
   func forbidsStale(_ policy: CachePolicy) -> Bool {

@@ -24,8 +24,8 @@ public enum StaleIfError: Sendable, Equatable {
   ) -> StaleIfError {
     guard policy.kind != .networkOnly, stored.residentTime(now) != nil else { return .no }
     let asked = policy.honoursRequestDirectives ? request : .none
-    guard !asked.noCache, !stored.forbidsStale(policy) || policy.overrulesOrigin else { return .no }
     let staleness = 0 &- stored.remainingFreshness(policy: policy, now: now)
+    guard !asked.noCache, !forbids(stored, policy, isStale: staleness >= 0) else { return .no }
     let window = max(stored.staleIfError, policy.staleIfError ?? 0, asked.staleIfError ?? 0)
     let age = stored.currentAge(now: now)
     switch failure {
@@ -35,5 +35,10 @@ public enum StaleIfError: Sendable, Equatable {
       return staleness < window ? .serve(age: age, reason: .staleIfError) : .no
     case .status: return .no
     }
+  }
+
+  private static func forbids(_ stored: StoredMetadata, _ policy: CachePolicy, isStale: Bool) -> Bool {
+    if policy.overrulesNoCache, !isStale || policy.kind == .cacheThenNetwork { return false }
+    return isStale ? stored.forbidsStale(policy) : stored.flags.contains(.noCache)
   }
 }

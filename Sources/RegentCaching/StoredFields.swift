@@ -81,7 +81,7 @@ private struct BlockLines {
       position += 1
       var colon = start
       while colon < lineEnd, block[colon] != 0x3A { colon += 1 }
-      guard colon > start, colon + 1 < lineEnd || colon + 1 == lineEnd else { continue }
+      guard colon > start, colon < lineEnd else { continue }
       let value = colon + 1 < lineEnd && block[colon + 1] == 0x20 ? colon + 2 : colon + 1
       return (start..<colon, value..<lineEnd)
     }

@@ -23,6 +23,8 @@ public struct StoredMetadata: Sendable, Equatable {
     public static let hasVary = Flags(rawValue: 1 << 7)
     /// The origin gave a lifetime that cannot be read; the response counts as stale.
     public static let invalidFreshness = Flags(rawValue: 1 << 8)
+    /// Set-Cookie: only the origin's own lifetime counts, never the domain's `ttl`.
+    public static let hasSetCookie = Flags(rawValue: 1 << 9)
   }
 
   public var status: UInt16
@@ -83,6 +85,7 @@ public struct StoredMetadata: Sendable, Equatable {
     if directives.flags.contains(.noCache) { flags.insert(.noCache) }
     if fields.contains(.etag) { flags.insert(.hasETag) }
     if fields.contains(.lastModified) { flags.insert(.hasLastModified) }
+    if fields.contains(.setCookie) { flags.insert(.hasSetCookie) }
     if fields.contains(.vary) { flags.insert(.hasVary) }
   }
 

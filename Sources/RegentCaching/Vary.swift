@@ -19,7 +19,6 @@ public enum Vary {
   /// Appends the encoding; nothing without Vary.
   ///
   /// - Returns: false where the response cannot be stored: `*`, a malformed name, too many or too much.
-  ///   What has been appended then is of no use.
   public static func encode(
     responseFields: Fields, requestFields: Fields, onto encoded: inout [UInt8]
   ) -> Bool {
@@ -33,7 +32,10 @@ public enum Vary {
         guard
           append(member, of: responseFields.bytes, requestFields, onto: &encoded, names: &names),
           encoded.count - start <= maximumBytes
-        else { return false }
+        else {
+          encoded.removeSubrange(start...)
+          return false
+        }
       }
     }
     guard !names.isEmpty else {
