@@ -15,7 +15,7 @@ extension Configuration {
     var configuration = try parse(text, file: file, overrides: overrides)
     var findings = Findings(file: file, map: SourceMap(text))
     configuration.resolvePaths(below: folder(of: file), findings: &findings)
-    guard findings.errors.isEmpty else { throw ConfigurationErrors(findings.sorted) }
+    try findings.settle()
     return configuration
   }
 
@@ -35,12 +35,12 @@ extension Configuration {
     var reader = ConfigurationReader(findings: Findings(file: file, map: map))
     let configuration = reader.read(root).applying(overrides, findings: &reader.findings)
     configuration.check(&reader.findings)
-    guard reader.findings.errors.isEmpty else { throw ConfigurationErrors(reader.findings.sorted) }
+    try reader.findings.settle()
     return configuration
   }
 
   private static func text(of file: String) throws(ConfigurationErrors) -> String {
-    func failure(_ sentence: String, _ cause: ConfigurationErrors.Cause = .unreadableFile)
+    func failure(_ sentence: String, _ cause: ConfigurationErrors.Cause = .missingFile)
       -> ConfigurationErrors
     {
       ConfigurationErrors(
@@ -50,11 +50,11 @@ extension Configuration {
     do {
       data = try Data(contentsOf: URL(filePath: file))
     } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
-      throw failure("there is no such file", .missingFile)
+      throw failure("there is no such configuration file")
     } catch let error as CocoaError where error.code == .fileReadNoPermission {
-      throw failure("no permission to read this file")
+      throw failure("no permission to read this file", .forbiddenFile)
     } catch {
-      throw failure("this file cannot be read")
+      throw failure("this is no file that can be read")
     }
     guard data.count <= largestFile else {
       throw failure("a configuration has at most \(ByteCount(bytes: largestFile))", .content)

@@ -1,5 +1,5 @@
 // The configuration of `regent serve --upstream URL`: one origin behind every loopback name, and no
-// file. It is on the way to a start in under 50 ms, so it must not touch TOML or the table of keys.
+// file. It is on the way to a start in under 50 ms, so it must not touch TOML.
 
 extension Configuration {
   /// One domain for `url`: it answers at every loopback name and at the origin's own host; memory is on.

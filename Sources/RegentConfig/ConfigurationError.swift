@@ -34,7 +34,16 @@ extension ConfigurationError: CustomStringConvertible {
 /// All that is wrong with a configuration, at least one finding, in the order of the lines.
 public struct ConfigurationErrors: Error, Sendable, Equatable, CustomStringConvertible {
   /// What kind of failure it is, for the exit code.
-  public enum Cause: Sendable { case missingFile, unreadableFile, content }
+  public enum Cause: Sendable {
+    /// The file is not there, or cannot be read.
+    case missingFile
+    /// The file may not be read.
+    case forbiddenFile
+    /// Something in the file is wrong.
+    case content
+    /// Only what the command line says is wrong.
+    case commandLine
+  }
 
   public let cause: Cause
   public let errors: [ConfigurationError]

@@ -5,8 +5,6 @@
 struct ConfigurationReader {
   var findings: Findings
 
-  init(findings: Findings) { self.findings = findings }
-
   /// Reads the root table.
   mutating func read(_ root: [String: Node]) -> Configuration {
     var configuration = Configuration()

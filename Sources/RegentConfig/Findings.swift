@@ -58,8 +58,18 @@ struct Findings {
   /// Whether nothing is wrong so far with any element of the array `key`.
   func areSound(_ key: String) -> Bool { !damaged.contains { $0.first == .key(key) } }
 
+  /// The name under which contradictions are reported where there is no file.
+  static let commandLine = "the command line"
+
+  /// Throws the findings if there are any.
+  func settle() throws(ConfigurationErrors) {
+    guard !errors.isEmpty else { return }
+    let isTyped = errors.allSatisfy { $0.file == Self.commandLine || $0.file.hasPrefix("--") }
+    throw ConfigurationErrors(cause: isTyped ? .commandLine : .content, sorted)
+  }
+
   /// The findings in the order of their lines; those without a line come last.
-  var sorted: [ConfigurationError] {
+  private var sorted: [ConfigurationError] {
     errors.enumerated().sorted { left, right in
       (left.element.line ?? .max, left.offset) < (right.element.line ?? .max, right.offset)
     }.map(\.element)

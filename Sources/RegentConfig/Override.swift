@@ -18,7 +18,7 @@ public struct Override: Sendable, Equatable {
   /// The override that "KEY=VALUE", the argument of `--set`, stands for.
   public init(set argument: String) throws(Refusal) {
     guard let equals = argument.firstIndex(of: "="), equals != argument.startIndex else {
-      throw Refusal("--set takes KEY=VALUE, such as memory.size=64MiB")
+      throw Refusal("this is not KEY=VALUE, such as memory.size=64MiB")
     }
     self.init(
       option: "--set \(argument)", key: String(argument[..<equals]),
@@ -29,10 +29,10 @@ public struct Override: Sendable, Equatable {
 extension Configuration {
   /// The configuration with `overrides`, in their order, or all that is wrong with it then.
   public func applying(_ overrides: [Override]) throws(ConfigurationErrors) -> Configuration {
-    var findings = Findings(file: "the command line")
+    var findings = Findings(file: Findings.commandLine)
     let configuration = applying(overrides, findings: &findings)
     configuration.check(&findings)
-    guard findings.errors.isEmpty else { throw ConfigurationErrors(findings.sorted) }
+    try findings.settle()
     return configuration
   }
 
