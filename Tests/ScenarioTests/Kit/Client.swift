@@ -12,6 +12,11 @@ final class Client {
 
   func send(_ text: String) throws { try socket.send(Array(text.utf8)) }
 
+  /// Sends to a daemon that may end the connection before it has read everything.
+  func offer(_ text: String) throws {
+    do { try send(text) } catch SocketError.reset {}
+  }
+
   /// Sends a plain request.
   func request(
     _ method: String = "GET", _ target: String, host: String = "localhost", _ fields: [String] = []

@@ -39,9 +39,7 @@ final class ChildProcess: Sendable {
     let names = merged.map { "\($0.key)=\($0.value)" }
     var arguments = unsafe ([program] + arguments).map { unsafe strdup($0) } + [nil]
     var variables = unsafe names.map { unsafe strdup($0) } + [nil]
-    defer {
-      for unsafepointer in unsafe arguments + variables { unsafe free(pointer) }
-    }
+    defer { unsafe (arguments + variables).forEach { unsafe free($0) } }
     var pid: Int32 = 0
     let result = spawning.withLock { _ in
       unsafe posix_spawnp(&pid, program, &actions, nil, &arguments, &variables)
