@@ -37,28 +37,34 @@ final class Daemon: Sendable {
   /// Starts it and waits until it accepts; takes another port if somebody was quicker.
   static func start(
     upstream: String? = nil, config: String? = nil, workers: Int = 2, memory: String = "64 MiB",
-    set: [String] = [], environment: [String: String] = [:]
+    set: [String] = [], environment: [String: String] = [:], descriptorLimit: Int? = nil
   ) throws -> Daemon {
     var arguments = ["--workers", "\(workers)", "--memory", memory]
     if let upstream { arguments += ["--upstream", upstream] }
     for setting in set { arguments += ["--set", setting] }
     var last = ""
     for _ in 0..<5 {
-      let daemon = try Daemon(arguments, config: config, environment)
+      let daemon = try Daemon(arguments, config: config, environment, descriptorLimit)
       if try daemon.accepts() { return daemon }
       last = daemon.log
     }
     throw SpawnError(description: "the daemon does not start: \(last)")
   }
 
-  private init(_ arguments: [String], config: String?, _ environment: [String: String]) throws {
+  private init(_ arguments: [String], config: String?, _ environment: [String: String], _ limit: Int?) throws
+  {
     _ = raisedDescriptorLimit
     folder = try TemporaryFolder()
     port = try Daemon.freePort()
     var all = ["serve", "--listen", "127.0.0.1:\(port)"] + arguments
     if let config { all += ["--config", try folder.write(config, to: "regent.toml")] }
+    var program = Daemon.binary
+    if let limit {
+      all = ["--nofile=\(limit):\(limit)", program] + all
+      program = "prlimit"
+    }
     process = try ChildProcess(
-      Daemon.binary, all, environment: Daemon.environment.merging(environment) { $1 },
+      program, all, environment: Daemon.environment.merging(environment) { $1 },
       output: folder.path("output"), errors: folder.path("log"))
   }
 
@@ -94,6 +100,13 @@ extension Daemon {
   /// Its open descriptors.
   var descriptors: Int {
     (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count) ?? 0
+  }
+
+  /// The processor time that it has used.
+  var processorTime: Duration {
+    let fields = contents(of: "/proc/\(pid)/stat").split(separator: ")").last?.split(separator: " ") ?? []
+    guard fields.count > 12, let user = Int(fields[11]), let system = Int(fields[12]) else { return .zero }
+    return .seconds(user + system) / sysconf(Int32(_SC_CLK_TCK))
   }
 
   /// Its resident memory in bytes.

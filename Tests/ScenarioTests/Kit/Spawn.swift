@@ -39,7 +39,10 @@ final class ChildProcess: Sendable {
     let names = merged.map { "\($0.key)=\($0.value)" }
     var arguments = unsafe ([program] + arguments).map { unsafe strdup($0) } + [nil]
     var variables = unsafe names.map { unsafe strdup($0) } + [nil]
-    defer { unsafe (arguments + variables).forEach { unsafe free($0) } }
+    defer {
+      for index in unsafe arguments.indices { unsafe free(arguments[index]) }
+      for index in unsafe variables.indices { unsafe free(variables[index]) }
+    }
     var pid: Int32 = 0
     let result = spawning.withLock { _ in
       unsafe posix_spawnp(&pid, program, &actions, nil, &arguments, &variables)
