@@ -44,12 +44,12 @@ check: lint test check-rest ## Runs what CI runs: lint, tests, sanitizers, linka
 check-rest: setup-check linkage check-unit test-release sanitize-thread sanitize-address fuzz-smoke check-readme
 
 lint: ## Checks format and structure, and first that the structure lint still sees what it must
-	$(SWIFT) format lint --strict -r -p Sources Tests Package.swift
+	$(SWIFT) format lint --strict -r -p Sources Tests Package.swift $(wildcard Fuzz Benchmarks)
 	Scripts/lint-selftest
 	Scripts/lint-structure .
 
 format: ## Formats the sources
-	$(SWIFT) format -i -r -p Sources Tests Package.swift
+	$(SWIFT) format -i -r -p Sources Tests Package.swift $(wildcard Fuzz Benchmarks)
 
 linkage: build ## Checks what the release binary is linked with
 	Scripts/check-linkage "$(BINARY)"
