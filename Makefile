@@ -43,10 +43,11 @@ check: lint test check-rest ## Runs what CI runs: lint, tests, sanitizers, linka
 
 check-rest: setup-check linkage check-unit test-release sanitize-thread sanitize-address fuzz-smoke check-readme
 
-lint: ## Checks format and structure, and first that the structure lint still sees what it must
+lint: setup-check ## Checks format, structure (and first that this lint still sees what it must) and manual
 	$(SWIFT) format lint --strict -r -p Sources Tests Package.swift $(wildcard Fuzz Benchmarks)
 	Scripts/lint-selftest
 	Scripts/lint-structure .
+	@! man --warnings -E UTF-8 -l -Tutf8 -Z docs/regent.1 2>&1 >/dev/null | grep .
 
 format: ## Formats the sources
 	$(SWIFT) format -i -r -p Sources Tests Package.swift $(wildcard Fuzz Benchmarks)
