@@ -11,8 +11,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 SWIFT := swift
 RELEASE := $(SWIFT) build -c release --static-swift-stdlib
-# Asked only when a recipe needs it: the toolchain takes a moment to answer.
-BINARY = $$($(SWIFT) build -c release --show-bin-path)/regent
+# SwiftPM's own link to `swift build -c release --show-bin-path`; `sudo make install` finds no swift to ask.
+BINARY := .build/release/regent
 
 .PHONY: help setup setup-test setup-check run build test check check-rest bench fuzz install lint format \
   linkage check-unit check-readme sanitize-thread sanitize-address test-release fuzz-smoke
@@ -30,11 +30,12 @@ setup-check:
 	@Scripts/setup build test check
 
 run: build ## Builds in release mode and starts the daemon with config/regent.toml (CONFIG=FILE for another)
-	@exec "$(BINARY)" serve --config $(CONFIG)
+	@exec $(BINARY) serve --config $(CONFIG)
 
 build: setup ## Builds the release binary, with the Swift runtime linked in
 	@Scripts/libevent-advisory
 	$(RELEASE) --product regent
+	@Scripts/keep-backtracer .build/swift-backtrace
 
 test: setup-test ## Runs the tests
 	$(SWIFT) test
@@ -53,16 +54,16 @@ format: ## Formats the sources
 	$(SWIFT) format -i -r -p Sources Tests Package.swift $(wildcard Fuzz Benchmarks)
 
 linkage: build ## Checks what the release binary is linked with
-	Scripts/check-linkage "$(BINARY)"
+	Scripts/check-linkage $(BINARY)
 
 check-unit: build ## Checks the systemd unit and its sandbox
-	Scripts/check-unit "$(BINARY)"
+	Scripts/check-unit $(BINARY)
 
 check-readme: build ## Starts `make run` and checks that the README's commands print what it says
 	Scripts/check-readme README.md
 
 test-release: build ## Runs the scenario tests against the release binary
-	REGENT_BINARY="$(BINARY)" $(SWIFT) test --filter ScenarioTests
+	REGENT_BINARY=$(CURDIR)/$(BINARY) $(SWIFT) test --filter ScenarioTests
 
 sanitize-thread: ## Runs the tests under ThreadSanitizer
 	Scripts/sanitize thread
@@ -77,7 +78,7 @@ fuzz: setup ## Fuzzes the parsers, 10 minutes a target (SECONDS_EACH=N for anoth
 	Fuzz/run $(SECONDS_EACH)
 
 bench: build ## Races the daemon against its peers (RACE=race.py of your checkout, SCENARIOS=a,b)
-	@Scripts/bench "$(BINARY)" "$(RACE)" $(if $(SCENARIOS),--scenarios $(SCENARIOS))
+	@Scripts/bench $(BINARY) "$(RACE)" $(if $(SCENARIOS),--scenarios $(SCENARIOS))
 
 install: ## Installs binary, configuration, unit and manual (DESTDIR, PREFIX); `make build` first
-	Scripts/install "$(BINARY)" "$(DESTDIR)" "$(PREFIX)"
+	Scripts/install $(BINARY) "$(DESTDIR)" "$(PREFIX)"
