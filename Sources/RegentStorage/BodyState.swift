@@ -20,10 +20,10 @@ struct BodyState: Sendable {
   private var dismissedAt: Int?
   /// What pays for kept bytes, and how many it paid for that are still here.
   private var account: ByteBudget?
-  private var charged = 0
+  private(set) var charged = 0
   /// Whether a reader or a keeper was ever here; before that, nobody can have abandoned the body.
   private var wasWanted = false
-  private var writer: Parked<Bool>?
+  private(set) var writer: Parked<Bool>?
   private var awaiting: [(id: Int, continuation: Parked<BodyCompletion>)] = []
   private var nextID = 0
 
@@ -31,6 +31,9 @@ struct BodyState: Sendable {
   var isSettled: Bool { isKept && end == .finished }
   private var isAbandoned: Bool { wasWanted && !isKept && readers.live == 0 }
   private var held: Int { chunks.end - (readers.live > 0 ? readers.slowest : chunks.start) }
+
+  /// How many wait for the end.
+  var awaitingCount: Int { awaiting.count }
 
   // MARK: The writer's events
 

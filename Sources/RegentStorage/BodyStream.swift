@@ -116,6 +116,9 @@ public final class BodyStream: Sendable {
     return true
   }
 
+  /// The bytes that an account counts for this body now.
+  var charged: Int { state.withLock { $0.charged } }
+
   /// The bytes of a whole body.
   var wholeSlices: [Slice] { state.withLock { $0.chunks }.whole }
 
