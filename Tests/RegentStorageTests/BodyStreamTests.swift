@@ -113,6 +113,19 @@ struct BodyStreamTests {
     #expect(await appended == .accepted)
   }
 
+  @Test("wakes its writer only when the slowest reader made room")
+  func wakesOnRoom() async throws {
+    let stream = BodyStream(expected: nil, window: 1000)
+    let (fast, slow) = (try #require(stream.makeReader()), try #require(stream.makeReader()))
+    #expect(stream.tryAppend(Slice(pattern(0..<1000))) == .accepted)
+    async let appended = stream.append(Slice([1]))
+    await parked { stream.state.withLock { $0.writer != nil } }
+    _ = try await fast.next()
+    #expect(stream.state.withLock { $0.writer != nil })
+    _ = try await slow.next()
+    #expect(await appended == .accepted)
+  }
+
   @Test("takes a fixed window of memory however long it is")
   func boundedMemory() async throws {
     let stream = BodyStream(expected: nil, window: 64 << 10)
@@ -344,6 +357,35 @@ struct KeptBodyTests {
     #expect(!stream.keep(limit: 1 << 20, account: account))
     #expect(account.used == 0)
     #expect(!BodyStream(expected: 11).keep(limit: 10, account: nil))
+  }
+
+  @Test("does not hold on to large blocks of which it uses little")
+  func tightens() async throws {
+    let account = ByteBudget(limit: 4 << 20)
+    let stream = BodyStream(expected: nil)
+    #expect(stream.keep(limit: 1 << 20, account: account))
+    let early = try #require(stream.makeReader())
+    for step in 0..<20 {
+      let block = Block(capacity: 64 << 10)
+      let piece = pattern((step * 3000)..<(step * 3000 + 3000))
+      let span = piece.span
+      block.append(span)
+      #expect(stream.tryAppend(Slice(block, 0..<1500)) == .accepted)
+      if step == 7 { #expect(try await early.next(upTo: 22_000, maxSlices: 99)?.isEmpty == false) }
+      #expect(stream.tryAppend(Slice(block, 1500..<3000)) == .accepted)
+    }
+    stream.finish()
+    #expect(account.used == stream.charged && account.used < 65_000)
+    #expect(await readAll(early, upTo: 5000) == .success(pattern(22_000..<60_000)))
+    #expect(stream.wholeSlices.flatMap(\.bytes) == pattern(0..<60_000))
+  }
+
+  @Test("that was whole from the start counts as kept")
+  func wholeIsKept() {
+    let stream = BodyStream(whole: [Slice(pattern(0..<1000))])
+    #expect(stream.isFinished && stream.isWhole && stream.total == 1000)
+    #expect(stream.keep(limit: 1000, account: nil))
+    #expect(!stream.keep(limit: 999, account: nil))
   }
 
   @Test("gives its bytes back when it goes, finished or not", arguments: [true, false])
