@@ -55,9 +55,10 @@ struct BodyChunks: Sendable {
     return extendsLast(dust, dust.count) ? 0 : BodyChunks.slotCost + (isLast(dust) ? 0 : dust.footprint)
   }
 
-  /// Appends a slice.
-  mutating func append(_ slice: Slice) {
-    guard slice.count > 0 else { return }
+  /// Appends a slice; returns how much memory the list let go of, beside the price that was asked for the slice.
+  mutating func append(_ slice: Slice) -> Int {
+    guard slice.count > 0 else { return 0 }
+    let freed = isLast(slice.block) ? 0 : tightenLast()
     cost += price(slice)
     let isDust = slice.count < BodyChunks.dust && !extendsLast(slice.block, slice.range.lowerBound)
     let slice = isDust ? gathered(slice) : slice
@@ -68,6 +69,28 @@ struct BodyChunks: Sendable {
       list.append(BodyChunk(block: slice.block, start: start, end: end))
     }
     end += slice.count
+    return freed
+  }
+
+  /// Copies the last chunk into a block of its own size, if it is alone in a block of which most lies idle.
+  /// Cursors stay valid: the chunk keeps its number and its length. Returns how much memory that saves.
+  mutating func tightenLast() -> Int {
+    guard let last = list.last, let block = last.block, dust.map({ $0 === block }) != true,
+      block.capacity > 2 * last.count + BodyChunks.dust, !isShared(list.count - 1, with: list.count - 2)
+    else { return 0 }
+    let copy = Block(capacity: last.count)
+    Slice(block, Int(last.start)..<Int(last.end)).withBytes { _ = copy.append($0) }
+    list[list.count - 1] = BodyChunk(block: copy, start: 0, end: UInt32(last.count))
+    let saved = block.footprint - copy.footprint
+    cost -= saved
+    return saved
+  }
+
+  /// Whether two chunks lie in the same block.
+  private func isShared(_ one: Int, with other: Int) -> Bool {
+    guard list.indices.contains(one), list.indices.contains(other) else { return false }
+    guard let block = list[one].block, let its = list[other].block else { return false }
+    return block === its
   }
 
   private func isLast(_ block: Block) -> Bool { list.last?.block.map { $0 === block } ?? false }
@@ -144,8 +167,7 @@ struct BodyChunks: Sendable {
 
   private mutating func dropFirst() {
     guard let block = list[gone].block else { return }
-    let isShared = gone + 1 < list.count && list[gone + 1].block.map { $0 === block } == true
-    cost -= BodyChunks.slotCost + (isShared ? 0 : block.footprint)
+    cost -= BodyChunks.slotCost + (isShared(gone, with: gone + 1) ? 0 : block.footprint)
     list[gone].block = nil
     gone += 1
   }

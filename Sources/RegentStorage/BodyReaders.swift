@@ -18,6 +18,9 @@ struct BodyReaders: Sendable {
   private(set) var slowest = 0
   private var atSlowest = 0
 
+  /// How many readers wait.
+  var parked: Int { entries.count { $0.waiting != nil } }
+
   /// Adds a reader at the first byte.
   mutating func add() -> Int {
     atSlowest = live > 0 && slowest == 0 ? atSlowest + 1 : 1

@@ -10,6 +10,7 @@ struct BodyState: Sendable {
     case failed(BodyFailure)
   }
 
+  private let window: Int
   var chunks = BodyChunks()
   var end = End.open
   var readers = BodyReaders()
@@ -20,17 +21,30 @@ struct BodyState: Sendable {
   private var dismissedAt: Int?
   /// What pays for kept bytes, and how many it paid for that are still here.
   private var account: ByteBudget?
-  private var charged = 0
+  private(set) var charged = 0
   /// Whether a reader or a keeper was ever here; before that, nobody can have abandoned the body.
   private var wasWanted = false
-  private var writer: Parked<Bool>?
+  private(set) var writer: Parked<Bool>?
   private var awaiting: [(id: Int, continuation: Parked<BodyCompletion>)] = []
   private var nextID = 0
+
+  init(window: Int) { self.window = window }
+
+  /// A body that is already whole.
+  init(whole slices: [Slice]) {
+    self.init(window: 1)
+    for slice in slices { _ = chunks.append(slice) }
+    (isKept, end) = (true, .finished)
+  }
 
   /// Whether the body is finished and will stay whole in memory.
   var isSettled: Bool { isKept && end == .finished }
   private var isAbandoned: Bool { wasWanted && !isKept && readers.live == 0 }
+  private var hasRoom: Bool { held < window }
   private var held: Int { chunks.end - (readers.live > 0 ? readers.slowest : chunks.start) }
+
+  /// How many wait for the end.
+  var awaitingCount: Int { awaiting.count }
 
   // MARK: The writer's events
 
@@ -40,37 +54,39 @@ struct BodyState: Sendable {
   }
 
   /// Bytes were offered.
-  mutating func append(_ slice: Slice, window: Int) -> BodyStep<Appended> {
+  mutating func append(_ slice: Slice) -> BodyStep<Appended> {
     guard end == .open, !isAbandoned else { return BodyStep(.done(.abandoned)) }
     var wakes = Wakes()
     if isKept {
       if slice.count > limit - chunks.end {
         wakes = dismissKeeper()
-        return add(slice, window, wakes)
+        return add(slice, wakes)
       }
       let price = chunks.price(slice)
       if price > 0, let account { return BodyStep(.pay(price, account)) }
     }
-    return add(slice, window, wakes)
+    return add(slice, wakes)
   }
 
   /// The same bytes were offered again, after the account was asked: with what it paid, or with its refusal.
-  mutating func append(_ slice: Slice, window: Int, paid: Int?) -> BodyStep<Appended> {
+  mutating func append(_ slice: Slice, paid: Int?) -> BodyStep<Appended> {
     guard end == .open, !isAbandoned else {
       account?.give(paid ?? 0)
       return BodyStep(.done(.abandoned))
     }
-    guard let paid else { return add(slice, window, dismissKeeper()) }
-    let step = add(slice, window, Wakes())
+    guard let paid else { return add(slice, dismissKeeper()) }
+    let step = add(slice, Wakes())
     // The keeper may have gone meanwhile; what was paid is then given back when the chunk is dropped.
     if case .done(.accepted) = step.result { charged += paid } else { account?.give(paid) }
     return step
   }
 
-  private mutating func add(_ slice: Slice, _ window: Int, _ before: Wakes) -> BodyStep<Appended> {
+  private mutating func add(_ slice: Slice, _ before: Wakes) -> BodyStep<Appended> {
     guard !isAbandoned else { return BodyStep(.done(.abandoned), before) }
-    guard isKept || held < window else { return BodyStep(.done(.full), before) }
-    chunks.append(slice)
+    guard isKept || hasRoom else { return BodyStep(.done(.full), before) }
+    let saved = chunks.append(slice)
+    // Without a keeper the chunk was not paid for.
+    if isKept { giveBack(saved) }
     var wakes = before
     readers.wakeAll(into: &wakes)
     return BodyStep(.done(.accepted), wakes)
@@ -83,6 +99,7 @@ struct BodyState: Sendable {
     if wanted == .finished, let expected, expected != chunks.end {
       end = .failed(chunks.end < expected ? .originClosedEarly : .malformed)
     }
+    if isSettled { giveBack(chunks.tightenLast()) }
     var wakes = end == .finished ? Wakes() : dismissKeeper()
     readers.wakeAll(into: &wakes)
     wakes.wakeWriter(&writer)
@@ -91,8 +108,8 @@ struct BodyState: Sendable {
   }
 
   /// The writer waits for room: true at once when there is no need to.
-  mutating func park(_ continuation: Parked<Bool>, window: Int) -> Bool {
-    if end != .open || isAbandoned || isKept || held < window { return false }
+  mutating func park(_ continuation: Parked<Bool>) -> Bool {
+    if end != .open || isAbandoned || isKept || hasRoom { return false }
     writer = continuation
     return true
   }
@@ -153,17 +170,18 @@ struct BodyState: Sendable {
     var wakes = Wakes()
     guard !isKept, wasWanted else { return wakes }
     giveBack(chunks.drop(before: readers.live > 0 ? readers.slowest : chunks.end))
-    wakes.wakeWriter(&writer)
+    if hasRoom || isAbandoned { wakes.wakeWriter(&writer) }
     return wakes
   }
 
   // MARK: The keeper's events
 
-  enum Kept { case kept, changed, late }
+  enum Kept { case kept, settled, changed, late }
 
   /// A keeper came, having paid for what is here.
   mutating func keep(limit: Int, account: ByteBudget?, paid: Int) -> BodyStep<Kept> {
     var wakes = Wakes()
+    if isSettled { return BodyStep(chunks.end <= limit ? .settled : .late) }
     if isKept || chunks.start > 0 || chunks.end > limit { return BodyStep(.late) }
     if case .failed = end { return BodyStep(.late) }
     guard chunks.cost == paid else { return BodyStep(.changed) }

@@ -44,7 +44,7 @@ extension BodyStream {
   func waitForRoom() async -> Bool {
     await withTaskCancellationHandler {
       await Parked.wait { continuation in
-        let isParked = state.withLock { $0.park(continuation, window: window) }
+        let isParked = state.withLock { $0.park(continuation) }
         // A cancellation before the parking found nobody to wake.
         if !isParked { continuation.resume(true) } else if Task.isCancelled { cancelWriter() }
       }

@@ -14,21 +14,19 @@ public final class BodyStream: Sendable {
   /// How many bytes the slowest reader may lie behind the writer while nobody keeps the body.
   public let window: Int
   // Guards everything that changes; held for a few list operations, and never while a task is resumed.
-  let state = Mutex(BodyState())
+  let state: Mutex<BodyState>
 
   public init(expected: Int?, window: Int = 256 << 10) {
     self.expected = expected
     self.window = max(1, window)
+    state = Mutex(BodyState(window: self.window))
   }
 
   /// A body that is already whole, and kept.
-  public convenience init(whole slices: [Slice]) {
-    self.init(expected: nil)
-    state.withLock { state in
-      state.isKept = true
-      for slice in slices { state.chunks.append(slice) }
-      state.end = .finished
-    }
+  public init(whole slices: [Slice]) {
+    expected = slices.reduce(0) { $0 + $1.count }
+    window = 1
+    state = Mutex(BodyState(whole: slices))
   }
 
   deinit { state.withLock { $0.giveBackAll() } }
@@ -44,12 +42,12 @@ public final class BodyStream: Sendable {
 
   /// Appends bytes if there is room for them now.
   public func tryAppend(_ slice: Slice) -> AppendOutcome {
-    let step = state.withLock { $0.append(slice, window: window) }
+    let step = state.withLock { $0.append(slice) }
     step.wakes.resume()
     guard case .pay(let price, let account) = step.result else { return step.outcome }
     // Outside the lock, because making room in the account may let go of other bodies.
     let isPaid = account.take(price)
-    let paid = state.withLock { $0.append(slice, window: window, paid: isPaid ? price : nil) }
+    let paid = state.withLock { $0.append(slice, paid: isPaid ? price : nil) }
     paid.wakes.resume()
     return paid.outcome
   }
@@ -102,6 +100,8 @@ public final class BodyStream: Sendable {
       answer.wakes.resume()
       guard answer.result != .kept else { return true }
       account?.give(held)
+      // Whole already: a store has it charged when it takes it.
+      guard answer.result != .settled else { return true }
       // Bytes arrived between the two looks: count again.
       guard answer.result == .changed else { return false }
     }
@@ -115,6 +115,9 @@ public final class BodyStream: Sendable {
     if !isTaken { account.give(price) }
     return true
   }
+
+  /// The bytes that an account counts for this body now.
+  var charged: Int { state.withLock { $0.charged } }
 
   /// The bytes of a whole body.
   var wholeSlices: [Slice] { state.withLock { $0.chunks }.whole }

@@ -27,6 +27,10 @@ struct InternedHeads {
   /// The bytes that a head of this block takes from the budget.
   static func cost(_ block: Block) -> Int { block.footprint + entryCost }
 
+  /// The bytes that all heads take, and their users, counted anew.
+  var cost: Int { entries.reduce(0) { $0 + ($1.block.map(InternedHeads.cost) ?? 0) } }
+  var users: Int { entries.reduce(0) { $0 + Int($1.users) } }
+
   @inline(__always)
   subscript(_ index: UInt32) -> Block? {
     index == SlotTable.none ? nil : entries[Int(index)].block

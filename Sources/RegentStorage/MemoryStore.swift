@@ -22,7 +22,13 @@ public final class MemoryStore: Sendable {
     self.budget.connect(self.shards)
   }
 
-  deinit { budget.disconnect() }
+  deinit {
+    budget.disconnect()
+    removeAll { _ in true }
+    let pages = (0..<shards.count).reduce(0) { $0 + shards[$1].shard.withLock { $0.table.pageCount } }
+    // What is left in the budget then is what bodies take that somebody still reads.
+    budget.give(pages * SlotTable.pageCost)
+  }
 
   /// The most recently stored record under the key that `matches` accepts; nil where there is none.
   ///

@@ -47,7 +47,7 @@ struct Shard: ~Copyable, Sendable {
     let hash = UInt32(truncatingIfNeeded: key.hash)
     var index = table.first(hash)
     while index != SlotTable.none {
-      if holds(key, hash, at: index), let record = record(at: index), matches(record) {
+      if let record = record(key, hash, at: index), matches(record) {
         if tick &- table[index].touched >= Ticks.refresh { touch(index, tick) }
         return record
       }
@@ -56,10 +56,13 @@ struct Shard: ~Copyable, Sendable {
     return nil
   }
 
+  /// The record in a slot if it is stored under this key. The hash only spares comparisons of keys.
   @inline(__always)
-  private func holds(_ key: RecordKey, _ hash: UInt32, at index: UInt32) -> Bool {
-    table[index].hash == hash && Int(table[index].keyCount) == key.bytes.count
-      && table[index].block?.holds(key.bytes) == true
+  private func record(_ key: RecordKey, _ hash: UInt32, at index: UInt32) -> Record? {
+    guard table[index].hash == hash, Int(table[index].keyCount) == key.bytes.count,
+      let record = record(at: index), record.block.holds(key.bytes)
+    else { return nil }
+    return record
   }
 
   @inline(__always)
@@ -102,7 +105,7 @@ struct Shard: ~Copyable, Sendable {
     var (index, kept) = (table.first(hash), 0)
     while index != SlotTable.none {
       let next = table[index].next
-      if holds(key, hash, at: index), let record = record(at: index) {
+      if let record = record(key, hash, at: index) {
         kept += 1
         if kept > limit || matches(record) {
           kept -= 1

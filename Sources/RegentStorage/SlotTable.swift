@@ -93,6 +93,8 @@ struct Slot {
     pageCount == 0 ? SlotTable.none : unsafe head(bucket(hash)).pointee
   }
 
+  func first(inBucket bucket: UInt32) -> UInt32 { unsafe head(bucket).pointee }
+
   /// Puts a slot first in its chain. The newest record of a key is found before its elders.
   mutating func link(_ index: UInt32) {
     let head = unsafe head(bucket(self[index].hash))
@@ -113,6 +115,13 @@ struct Slot {
   }
 
   // MARK: Slots
+
+  /// How many slots are free, counted anew.
+  var freeCount: Int {
+    var (index, count) = (free, 0)
+    while index != SlotTable.none, count <= Int(self.count) { (index, count) = (self[index].next, count + 1) }
+    return count
+  }
 
   /// A free slot, taken from the list. The table must not be full.
   mutating func take() -> UInt32 {
