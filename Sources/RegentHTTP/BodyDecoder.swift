@@ -17,6 +17,7 @@ public struct BodyDecoder: Sendable {
     case untilClose
     case chunked(ChunkedDecoder)
     case ended
+    case broken(ParseError)
   }
 
   private var state: State
@@ -41,13 +42,14 @@ public struct BodyDecoder: Sendable {
     switch state {
     case .length(let left): left
     case .ended: 0
-    case .untilClose, .chunked: nil
+    case .untilClose, .chunked, .broken: nil
     }
   }
 
   /// Reads from `input` at `offset` and advances `offset` past what it consumed.
   ///
-  /// An error's offset lies in this `input`. After an error the connection can only be closed.
+  /// An error's offset lies in this `input`. After an error the connection can only be closed: every further
+  /// call throws the same.
   public mutating func next(_ input: Span<UInt8>, at offset: inout Int) throws(ParseError) -> Step {
     switch state {
     case .ended: return .end
@@ -60,9 +62,15 @@ public struct BodyDecoder: Sendable {
       let range = take(Int.max, input, &offset)
       return range.isEmpty ? .needMore : .content(range)
     case .chunked(var decoder):
-      let step = try decoder.next(input, at: &offset)
-      state = step == .end ? .ended : .chunked(decoder)
-      return step
+      do throws(ParseError) {
+        let step = try decoder.next(input, at: &offset)
+        state = step == .end ? .ended : .chunked(decoder)
+        return step
+      } catch {
+        state = .broken(error)
+        throw error
+      }
+    case .broken(let error): throw error
     }
   }
 
@@ -72,6 +80,7 @@ public struct BodyDecoder: Sendable {
     case .ended: return
     case .untilClose: state = .ended
     case .length, .chunked: throw ParseError(.incompleteBody, at: 0)
+    case .broken(let error): throw error
     }
   }
 

@@ -46,27 +46,36 @@ public struct Fields: Sendable {
     self.present = present
   }
 
-  /// Adds a line at the end. The caller vouches that name and value are valid field content.
-  public mutating func append(_ name: FieldName, _ value: some Sequence<UInt8>) {
+  /// Adds a line at the end; false, and nothing added, where the value could not stand in a message.
+  @discardableResult
+  public mutating func append(_ name: FieldName, _ value: some Sequence<UInt8>) -> Bool {
     append(name, named: FieldName.bytes(of: name), value)
   }
 
-  /// Adds a line whose name is not in the table. The caller vouches that name and value are valid.
-  public mutating func append(named name: some Sequence<UInt8>, _ value: some Sequence<UInt8>) {
-    append(.other, named: name, value)
+  /// Adds a line under any name; false, and nothing added, where name or value could not stand in a message.
+  @discardableResult
+  public mutating func append(named name: some Sequence<UInt8>, _ value: some Sequence<UInt8>) -> Bool {
+    append(nil, named: name, value)
   }
 
   private mutating func append(
-    _ known: FieldName, named name: some Sequence<UInt8>, _ value: some Sequence<UInt8>
-  ) {
+    _ known: FieldName?, named name: some Sequence<UInt8>, _ value: some Sequence<UInt8>
+  ) -> Bool {
     let nameStart = bytes.count
     bytes.append(contentsOf: name)
     let valueStart = bytes.count
     bytes.append(contentsOf: value)
+    let spelled = bytes[nameStart..<valueStart]
+    guard spelled.isFieldName, bytes[valueStart...].isFieldValue else {
+      bytes.removeSubrange(nameStart...)
+      return false
+    }
+    let known = known ?? FieldName(spelled)
     lines.append(
       FieldLine(
         name: known, nameRange: nameStart..<valueStart, valueRange: valueStart..<bytes.count))
     present.insert(known)
+    return true
   }
 
   public func contains(_ name: FieldName) -> Bool { present.contains(name) }

@@ -100,6 +100,8 @@ enum TransferCodings {
   /// The rule that this value breaks; nil where it is exactly "chunked" in any case.
   static func broken(_ input: Span<UInt8>, _ value: Range<Int>) -> ParseError.Rule? {
     if isChunked(input, value) { return nil }
+    // An empty element at the end is none that the walk below would see.
+    guard !value.isEmpty, input[value.upperBound &- 1] != 0x2C else { return .malformedTransferEncoding }
     var rest = value
     var last = value.lowerBound..<value.lowerBound
     var chunks = 0
@@ -140,12 +142,12 @@ extension FieldName {
 
 extension Span<UInt8> {
   /// The next element of a comma list without the white space around it; nil at the list's end.
+  /// Nothing comes after a comma at the very end.
   func nextElement(_ rest: inout Range<Int>) -> Range<Int>? {
     guard !rest.isEmpty else { return nil }
     var comma = rest.lowerBound
     while comma < rest.upperBound, self[comma] != 0x2C { comma &+= 1 }
     let element = trimmed(rest.lowerBound..<comma)
-    // A comma at the very end leaves an empty element behind it: one more turn, then the list has ended.
     rest = Swift.min(comma &+ 1, rest.upperBound)..<rest.upperBound
     return element
   }

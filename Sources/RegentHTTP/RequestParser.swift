@@ -9,6 +9,7 @@ public struct RequestParser: Sendable {
   /// Where the head that was last parsed ends in its input.
   public private(set) var consumed = 0
   private var section = HeadSection()
+  private var failure: ParseError?
   private var line: RequestLine?
   private var sawEmptyLine = false
 
@@ -20,6 +21,7 @@ public struct RequestParser: Sendable {
   /// Forgets the current message; `consumed` stays.
   public mutating func reset() {
     section = HeadSection()
+    failure = nil
     line = nil
     sawEmptyLine = false
   }
@@ -28,8 +30,18 @@ public struct RequestParser: Sendable {
   ///
   /// `input` is everything received of this message so far, from its first byte. After a head was returned
   /// the parser is ready for the next message, which begins at ``consumed``. After an error the connection
-  /// can only be closed; ``reset()`` makes the parser usable for another.
+  /// can only be closed: every further call throws the same (TRUST A15), until ``reset()``.
   public mutating func parse(_ input: Span<UInt8>) throws(ParseError) -> RequestHead? {
+    if let failure { throw failure }
+    do throws(ParseError) {
+      return try advance(input)
+    } catch {
+      failure = error
+      throw error
+    }
+  }
+
+  private mutating func advance(_ input: Span<UInt8>) throws(ParseError) -> RequestHead? {
     while line == nil {
       guard
         let range = try section.nextLine(

@@ -7,6 +7,7 @@ public struct ResponseParser: Sendable {
   /// Where the head that was last parsed ends in its input.
   public private(set) var consumed = 0
   private var section = HeadSection()
+  private var failure: ParseError?
   private var line: StatusLine?
 
   public init(limits: MessageLimits = .standard) { self.limits = limits }
@@ -17,6 +18,7 @@ public struct ResponseParser: Sendable {
   /// Forgets the current message; `consumed` stays.
   public mutating func reset() {
     section = HeadSection()
+    failure = nil
     line = nil
   }
 
@@ -24,8 +26,18 @@ public struct ResponseParser: Sendable {
   ///
   /// `input` is everything received of this message so far, from its first byte. After a head was returned
   /// the parser is ready for the next message, which begins at ``consumed``. After an error the connection
-  /// can only be closed; ``reset()`` makes the parser usable for another.
+  /// can only be closed: every further call throws the same (TRUST A15), until ``reset()``.
   public mutating func parse(_ input: Span<UInt8>) throws(ParseError) -> ResponseHead? {
+    if let failure { throw failure }
+    do throws(ParseError) {
+      return try advance(input)
+    } catch {
+      failure = error
+      throw error
+    }
+  }
+
+  private mutating func advance(_ input: Span<UInt8>) throws(ParseError) -> ResponseHead? {
     if line == nil {
       guard
         let range = try section.nextLine(
