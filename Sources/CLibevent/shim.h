@@ -36,3 +36,15 @@ static inline int regent_available_cores(void) {
 
 int pthread_setname_np(pthread_t, const char *);
 static inline void regent_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// Opens a file below a folder, following no link and never leaving the folder.
+static inline int regent_open_beneath(int folder, const char *path) {
+  struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK,
+                         .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+  return (int)syscall(SYS_openat2, folder, path, &how, sizeof how);
+}

@@ -49,3 +49,15 @@ public enum CacheKey {
     key.append(UInt8(truncatingIfNeeded: rest))
   }
 }
+
+extension CacheKey {
+  /// Appends path and query to a key that begins with the origin's identity.
+  @inlinable
+  public static func appendTarget(
+    path: some Collection<UInt8>, query: (some Collection<UInt8>)?, onto key: inout [UInt8]
+  ) {
+    append(component: path, onto: &key)
+    key.append(query == nil ? 0 : 1)
+    if let query { append(component: query, onto: &key) }
+  }
+}

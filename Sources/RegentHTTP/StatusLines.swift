@@ -1,7 +1,7 @@
 // The reason phrases of the registered statuses, and whole status lines made from them once.
 
 /// Status lines, ready to be copied.
-enum StatusLines {
+public enum StatusLines {
   static func line(_ status: Int) -> [UInt8] {
     guard status >= 100, status <= 599 else { return lines[400] }
     return lines[status - 100]
@@ -12,7 +12,7 @@ enum StatusLines {
   }
 
   /// The registered reason phrase (RFC 9110 section 15); empty where there is none.
-  static func reason(_ status: Int) -> String {
+  public static func reason(_ status: Int) -> String {
     switch status {
     case 100: "Continue"
     case 101: "Switching Protocols"

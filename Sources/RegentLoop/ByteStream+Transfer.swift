@@ -155,3 +155,14 @@ extension Slice {
     unsafe block.storage.withUnsafeMutablePointerToElements { unsafe UnsafePointer($0 + range.lowerBound) }
   }
 }
+
+extension ByteStream {
+  /// Whether an idle stream is as it should be: open, and nothing arrived unasked.
+  public var isQuiet: Bool {
+    var byte: UInt8 = 0
+    // Unsafe: peeks one byte into a local.
+    guard descriptor >= 0, tls?.hasPending != true else { return false }
+    let result = unsafe recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
+    return result < 0 && errno == EAGAIN
+  }
+}

@@ -1,6 +1,7 @@
 // The two clocks of a loop, read once per event: monotonic for deadlines and latencies, wall for dates and ages.
 // Nothing else in Regent reads a clock.
 
+import CLibevent
 import Glibc
 
 /// Monotonic and wall time as of the event that a loop is handling.
@@ -12,6 +13,13 @@ public struct LoopClock: Sendable {
   private var nextWallSecond: Int64 = .min
 
   public init() {}
+
+  /// The clocks now, for what happens before the loops run.
+  public static func read() -> LoopClock {
+    var clock = LoopClock()
+    clock.refresh()
+    return clock
+  }
 
   mutating func refresh() {
     now = Self.read(CLOCK_MONOTONIC).total

@@ -29,3 +29,16 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
   /// Whether descriptors or memory ran out: it passes, so nothing is to be given up for it.
   public var isExhaustion: Bool { [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) }
 }
+
+extension SystemError {
+  public var isPermission: Bool { code == EACCES || code == EPERM }
+  public var isRefusal: Bool { code == ECONNREFUSED }
+  /// Whether the address is taken or is none of this machine's.
+  public var isAddress: Bool { [EADDRINUSE, EADDRNOTAVAIL].contains(code) }
+  /// Whether the machine lacks the address family, as one without IPv6 does.
+  public var isMissingFamily: Bool { [EAFNOSUPPORT, EADDRNOTAVAIL].contains(code) }
+
+  public static func noSuchAddress(_ text: String) -> SystemError {
+    SystemError(call: "\(text) is no address to listen on", code: EADDRNOTAVAIL)
+  }
+}
