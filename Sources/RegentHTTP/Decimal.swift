@@ -15,6 +15,11 @@ public enum Decimal {
     for index in range {
       let digit = input[index] &- 0x30
       guard digit < 10 else { return nil }
+      // Up to 18 digits fit whatever they are.
+      if range.count <= 18 {
+        value = value &* 10 &+ Int(digit)
+        continue
+      }
       let (product, overflow) = value.multipliedReportingOverflow(by: 10)
       let (sum, carry) = product.addingReportingOverflow(Int(digit))
       guard !overflow, !carry else { return nil }
