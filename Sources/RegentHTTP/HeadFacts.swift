@@ -7,6 +7,7 @@ struct HeadFacts: Sendable {
   private(set) var isChunked = false
   private(set) var closes = false
   private(set) var keeps = false
+  private var namesUpgrade = false
   private(set) var expectsContinue = false
   private(set) var present = FieldNameSet()
   private var options: UInt8 = 0
@@ -14,6 +15,11 @@ struct HeadFacts: Sendable {
 
   /// What Content-Length or Transfer-Encoding announce.
   var announced: BodyFraming? { isChunked ? .chunked : contentLength.map(BodyFraming.length) }
+
+  /// Whether the message asks for another protocol: an Upgrade field that Connection names, on HTTP/1.1.
+  func upgrades(_ version: HTTPVersion) -> Bool {
+    namesUpgrade && present.contains(.upgrade) && version == .http11
+  }
 
   func keepAlive(_ version: HTTPVersion) -> Bool { !closes && (version == .http11 || keeps) }
 
@@ -78,6 +84,7 @@ struct HeadFacts: Sendable {
       }
       if input.equalsIgnoringCase(option, lowercased: "close".utf8) { closes = true }
       if name == .keepAlive { keeps = true }
+      if name == .upgrade { namesUpgrade = true }
     }
   }
 

@@ -74,7 +74,8 @@ public struct RequestParser: Sendable {
       method: line.method, version: line.version, target: line.target,
       fields: Fields(bytes: bytes, lines: section.lines, present: facts.present),
       framing: facts.announced ?? .none, keepAlive: facts.keepAlive(line.version),
-      expectsContinue: facts.expectsContinue, host: authority?.host ?? 0..<0, port: authority?.port)
+      expectsContinue: facts.expectsContinue, upgrades: facts.upgrades(line.version),
+      host: authority?.host ?? 0..<0, port: authority?.port)
   }
 
   /// The one authority that the request means (TRUST B1).
