@@ -68,6 +68,9 @@ public struct RequestHead: Sendable {
   public let keepAlive: Bool
   /// Whether an HTTP/1.1 client waits for a 100 before it sends content (RFC 9110 section 10.1.1).
   public let expectsContinue: Bool
+  /// Whether the client asks for another protocol: an Upgrade field that Connection names, on HTTP/1.1
+  /// (RFC 9110 section 7.8).
+  public let upgrades: Bool
   /// The host in ``fields``' bytes: lowercase, an IPv6 literal with its brackets, without port and without
   /// one trailing dot. Empty only for an HTTP/1.0 request that names none.
   public let host: Range<Int>
@@ -88,6 +91,33 @@ public struct ResponseHead: Sendable {
   public let keepAlive: Bool
   /// What Content-Length or Transfer-Encoding say; nil where there is neither.
   let announced: BodyFraming?
+
+  init(
+    status: Int, version: HTTPVersion, reason: Range<Int>, fields: Fields, keepAlive: Bool,
+    announced: BodyFraming?
+  ) {
+    self.status = status
+    self.version = version
+    self.reason = reason
+    self.fields = fields
+    self.keepAlive = keepAlive
+    self.announced = announced
+  }
+
+  /// A head that no server sent, such as a stored or canned one; nil where the status is not 100 to 599 or
+  /// Content-Length is no number.
+  public init?(status: Int, fields: Fields) {
+    guard status >= 100, status <= 599 else { return nil }
+    var announced: BodyFraming?
+    if fields.contains(.transferEncoding) {
+      announced = .chunked
+    } else if let value = fields.first(.contentLength) {
+      guard let length = Decimal.parse(value) else { return nil }
+      announced = .length(length)
+    }
+    self.init(
+      status: status, version: .http11, reason: 0..<0, fields: fields, keepAlive: true, announced: announced)
+  }
 
   /// How the content of this answer to a request with this method is delimited (RFC 9112 section 6.3).
   ///

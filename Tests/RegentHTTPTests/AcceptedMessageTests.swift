@@ -36,6 +36,32 @@ import Testing
     #expect(parser.consumed == one.count)
   }
 
+  @Test(
+    "A10 an upgrade is asked for by both fields on HTTP/1.1",
+    arguments: [
+      ("HTTP/1.1", "Connection: upgrade\r\nUpgrade: websocket", true),
+      ("HTTP/1.1", "Upgrade: websocket\r\nConnection: close, Upgrade", true),
+      ("HTTP/1.1", "Upgrade: websocket", false), ("HTTP/1.1", "Connection: upgrade", false),
+      ("HTTP/1.0", "Connection: upgrade\r\nUpgrade: websocket", false),
+    ])
+  func upgrades(_ version: String, _ fields: String, _ expected: Bool) throws {
+    let bytes = Array("GET / \(version)\r\nHost: a\r\n\(fields)\r\n\r\n".utf8)
+    var parser = RequestParser()
+    #expect(try parser.parse(bytes.span)?.upgrades == expected)
+  }
+
+  @Test("a response head can be made without a server")
+  func made() throws {
+    var fields = Fields()
+    fields.append(.contentLength, "3".utf8)
+    #expect(try ResponseHead(status: 200, fields: fields)?.framing(answering: .get) == .length(3))
+    #expect(try ResponseHead(status: 200, fields: Fields())?.framing(answering: .get) == .untilClose)
+    #expect(ResponseHead(status: 99, fields: fields) == nil)
+    fields = Fields()
+    fields.append(.contentLength, "+3".utf8)
+    #expect(ResponseHead(status: 200, fields: fields) == nil)
+  }
+
   @Test("A15 behind a malformed head nothing is parsed", arguments: RefusedRequestTests.syntax)
   func poisoned(_ row: Row) {
     let bytes = row.bytes + Array("GET /evil HTTP/1.1\r\nHost: a\r\n\r\n".utf8)

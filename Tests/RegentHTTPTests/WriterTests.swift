@@ -32,6 +32,24 @@ import Testing
     }
   }
 
+  @Test(
+    "a forwarded request line has its target in origin form",
+    arguments: [
+      ("GET /a?b HTTP/1.1", "GET /a?b"), ("GET http://a/b?c HTTP/1.1", "GET /b?c"),
+      ("GET http://a HTTP/1.1", "GET /"), ("GET http://a?b HTTP/1.1", "GET /?b"),
+      ("GET http://a? HTTP/1.1", "GET /?"), ("OPTIONS * HTTP/1.1", "OPTIONS *"),
+      ("OPTIONS http://a HTTP/1.1", "OPTIONS *"), ("OPTIONS http://a?b HTTP/1.1", "OPTIONS /?b"),
+      ("OPTIONS http://a/ HTTP/1.1", "OPTIONS /"), ("GET //b/../c HTTP/1.1", "GET //b/../c"),
+    ])
+  func forwardedLine(_ line: String, _ written: String) throws {
+    let bytes = Array("\(line)\r\nHost: a\r\n\r\n".utf8)
+    var parser = RequestParser()
+    let head = try #require(try parser.parse(bytes.span))
+    var writer = MessageWriter()
+    writer.requestLine(forwarding: head)
+    #expect(text(writer.bytes) == "\(written) HTTP/1.1\r\n")
+  }
+
   @Test("each status has a line that the parser takes", arguments: 100...599)
   func statusLines(_ status: Int) throws {
     var writer = MessageWriter()
@@ -75,6 +93,23 @@ import Testing
     writer.field(.location, try #require(FieldValue(validating: value)))
     writer.field(.etag, try #require(FieldValue(validating: Array(value.utf8))))
     #expect(text(writer.bytes) == "Location: \(value)\r\nETag: \(value)\r\n")
+  }
+
+  @Test("a field under any token is written, and under no other name")
+  func named() {
+    var writer = MessageWriter()
+    writer.field(named: Array("X-A".utf8)[...], "b")
+    for bad in ["", "A B", "A:", "A\r\n"] { writer.field(named: Array(bad.utf8)[...], "b") }
+    #expect(text(writer.bytes) == "X-A: b\r\n")
+  }
+
+  @Test("a field without a name is not written")
+  func nameless() {
+    var writer = MessageWriter()
+    writer.field(.other, "a")
+    writer.field(.other, decimal: 1)
+    writer.field(.other, date: 1)
+    #expect(writer.bytes.isEmpty)
   }
 
   @Test("chunk lines are hexadecimal", arguments: [1, 9, 10, 15, 16, 255, 4096, 65535, Int.max])
