@@ -2,7 +2,6 @@
 // body is whole and kept it reads from a copy of the list of chunks, without the body's lock.
 
 public import RegentLoop
-import Synchronization
 
 /// A reader of a body, from its first byte on. One task reads at a time.
 public final class BodyReader: Sendable {
@@ -24,13 +23,13 @@ public final class BodyReader: Sendable {
   /// The body that is read.
   public let stream: BodyStream
   // Guards the place; contended only if two tasks read at once, which they must not, or one leaves meanwhile.
-  private let place: Mutex<Place>
+  private let place: Lock<Place>
 
   init(_ stream: BodyStream, _ start: Start) {
     self.stream = stream
     switch start {
-    case .live(let index): place = Mutex(Place(source: .live(index)))
-    case .settled(let chunks): place = Mutex(Place(source: .settled(chunks)))
+    case .live(let index): place = Lock(Place(source: .live(index)))
+    case .settled(let chunks): place = Lock(Place(source: .settled(chunks)))
     }
   }
 

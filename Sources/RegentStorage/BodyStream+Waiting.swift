@@ -1,7 +1,7 @@
 // The waits of a body's writer, readers and keepers. Each parks a continuation under the lock; whoever takes it out
 // of the state, under the lock, resumes it: exactly one of the awaited event and the cancellation does.
 
-import Synchronization
+import RegentLoop
 
 /// A task that waits, and what resumes it.
 @safe struct Parked<Value: Sendable>: Sendable {

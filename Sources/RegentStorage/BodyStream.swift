@@ -3,7 +3,6 @@
 // A body has a proven end or a failure; an early end must never look like a clean one.
 
 public import RegentLoop
-import Synchronization
 
 /// A body that is written once and read by many, while it arrives and after.
 ///
@@ -14,19 +13,19 @@ public final class BodyStream: Sendable {
   /// How many bytes the slowest reader may lie behind the writer while nobody keeps the body.
   public let window: Int
   // Guards everything that changes; held for a few list operations, and never while a task is resumed.
-  let state: Mutex<BodyState>
+  let state: Lock<BodyState>
 
   public init(expected: Int?, window: Int = 256 << 10) {
     self.expected = expected
     self.window = max(1, window)
-    state = Mutex(BodyState(window: self.window))
+    state = Lock(BodyState(window: self.window))
   }
 
   /// A body that is already whole, and kept.
   public init(whole slices: [Slice]) {
     expected = slices.reduce(0) { $0 + $1.count }
     window = 1
-    state = Mutex(BodyState(whole: slices))
+    state = Lock(BodyState(whole: slices))
   }
 
   deinit { state.withLock { $0.giveBackAll() } }

@@ -2,6 +2,7 @@
 // bytes takes them first, and what the store can spare is evicted to make room.
 // It must never be asked while a shard of the store is locked, because making room locks shards.
 
+import RegentLoop
 import Synchronization
 
 /// A bound on bytes, taken from before memory is used and given back after it is freed.
@@ -11,7 +12,7 @@ public final class ByteBudget: Sendable {
   private let taken = Atomic<Int>(0)
   // Guards the reference only; set once by the store, and cleared when the store goes, which breaks the cycle
   // budget, shards, stored body, budget.
-  private let shards = Mutex<Shards?>(nil)
+  private let shards = Lock<Shards?>(nil)
 
   public init(limit: Int) { self.limit = max(0, limit) }
 

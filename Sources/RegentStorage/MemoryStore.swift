@@ -2,6 +2,7 @@
 // everything it holds. Mechanism only: it knows no HTTP. A closure that is called while a shard is locked
 // (`matches`) must not call into the store, and should be quick.
 
+import RegentLoop
 import Synchronization
 
 /// A sharded store of records in memory with a byte budget and least-recently-used eviction.

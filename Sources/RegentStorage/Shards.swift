@@ -1,11 +1,12 @@
 // The shards of a memory store, side by side in memory, each behind its own lock. No two locks are ever held at once,
 // and nothing is freed under one. What leaves a shard is let go of before its bytes count as given back.
 
+import RegentLoop
 import Synchronization
 
 /// One shard, its lock, and what others may know of it without the lock.
 struct ShardCell: ~Copyable {
-  let shard: Mutex<Shard>
+  let shard: Lock<Shard>
   /// When its oldest record was last used, in ticks; `empty` where there is none. A hint: only the lock knows.
   let oldest = Atomic<UInt64>(ShardCell.empty)
   // Keeps the locks of neighbours out of each other's cache lines.
@@ -13,7 +14,7 @@ struct ShardCell: ~Copyable {
 
   static let empty = UInt64.max
 
-  init() { shard = Mutex(Shard()) }
+  init() { shard = Lock(Shard()) }
 
   /// Changes the shard under its lock, and publishes how old its oldest record is then.
   func change<Result>(_ body: (inout Shard) -> sending Result) -> sending Result {
@@ -26,7 +27,7 @@ struct ShardCell: ~Copyable {
 }
 
 /// All shards of a store.
-// @unchecked: the cells are made in `init` and freed in `deinit`; between, each is shared through its Mutex and Atomic.
+// @unchecked: the cells are made in `init` and freed in `deinit`; between, each is shared through its Lock and Atomic.
 @safe final class Shards: @unchecked Sendable {
   let count: Int
   private let shift: UInt64

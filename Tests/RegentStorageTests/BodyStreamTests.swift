@@ -1,7 +1,6 @@
 // One writer, many readers: the same bytes for all, back-pressure, bounded memory, and no early end that looks clean.
 
 import RegentLoop
-import Synchronization
 import Testing
 
 @testable import RegentStorage

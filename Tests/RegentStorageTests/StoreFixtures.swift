@@ -1,7 +1,6 @@
 // What the storage tests share: short ways to store and look up, a whole store's inspection, seeded randomness.
 
 import RegentLoop
-import Synchronization
 
 @testable import RegentStorage
 
