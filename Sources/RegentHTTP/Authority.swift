@@ -34,7 +34,12 @@ struct Authority: Sendable, Equatable {
     guard range.count <= 6, range.count > 1, input[range.lowerBound] == 0x3A,
       input[range.lowerBound + 1] != 0x30
     else { return nil }
-    return Decimal.parse(input, range.lowerBound + 1..<range.upperBound).flatMap { UInt16(exactly: $0) }
+    var port: UInt32 = 0
+    for index in range.lowerBound + 1..<range.upperBound {
+      guard input[index].isDigit else { return nil }
+      port = port &* 10 &+ UInt32(input[index] &- 0x30)
+    }
+    return UInt16(exactly: port)
   }
 
   /// Where the host ends; nil where it is malformed.

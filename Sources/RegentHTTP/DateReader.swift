@@ -81,16 +81,22 @@ struct DateReader {
   /// The place of a three-letter name in a table.
   private mutating func name(_ table: [UInt8]) -> Int? {
     guard bytes.endIndex - index >= 3 else { return nil }
-    let letters = bytes[index..<index + 3]
-    for place in 0..<table.count / 3 where letters.equalsIgnoringCase(table[place * 3..<place * 3 + 3]) {
-      index += 3
-      return place
+    let first = bytes[index].asciiLowercased
+    let second = bytes[index + 1].asciiLowercased
+    let third = bytes[index + 2].asciiLowercased
+    var place = 0
+    while place < table.count {
+      if table[place] | 0x20 == first, table[place + 1] == second, table[place + 2] == third {
+        index += 3
+        return place / 3
+      }
+      place += 3
     }
     return nil
   }
 
-  private mutating func skip(_ lowercased: StaticString) -> Bool {
-    for wanted in lowercased.description.utf8 {
+  private mutating func skip(_ lowercased: String) -> Bool {
+    for wanted in lowercased.utf8 {
       guard byte?.asciiLowercased == wanted else { return false }
       index += 1
     }

@@ -15,6 +15,11 @@ public enum Decimal {
     for index in range {
       let digit = input[index] &- 0x30
       guard digit < 10 else { return nil }
+      // Up to 18 digits fit whatever they are.
+      if range.count <= 18 {
+        value = value &* 10 &+ Int(digit)
+        continue
+      }
       let (product, overflow) = value.multipliedReportingOverflow(by: 10)
       let (sum, carry) = product.addingReportingOverflow(Int(digit))
       guard !overflow, !carry else { return nil }
@@ -30,11 +35,17 @@ public enum Decimal {
   }
 
   private static func append(_ value: UInt, to bytes: inout [UInt8]) {
-    var scale: UInt = 1
-    while value / scale >= 10 { scale &*= 10 }
-    while scale > 0 {
-      bytes.append(UInt8(truncatingIfNeeded: value / scale % 10) &+ 0x30)
-      scale /= 10
+    // The last digit first, from the end of a buffer that holds the longest number.
+    var digits = InlineArray<20, UInt8>(repeating: 0x30)
+    var start = 20
+    var rest = value
+    repeat {
+      start -= 1
+      digits[start] = 0x30 &+ UInt8(truncatingIfNeeded: rest % 10)
+      rest /= 10
+    } while rest > 0 && start > 0
+    bytes.append(addingCapacity: 20 - start) { output in
+      for index in start..<20 { output.append(digits[index]) }
     }
   }
 }

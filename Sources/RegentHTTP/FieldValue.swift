@@ -25,17 +25,26 @@ public struct FieldValue: Sendable, ExpressibleByStringLiteral {
     storage = .literal(text)
   }
 
-  /// A literal; one that holds a control character is a mistake in the program.
-  public init(stringLiteral value: StaticString) {
-    let text = value.description
-    precondition(text.utf8.allSatisfy(\.isText), "A literal field value holds a control character.")
-    storage = .literal(text)
+  /// A literal, which costs no allocation; one that holds a control character is a mistake in the program.
+  public init(stringLiteral value: String) {
+    let span = value.utf8.span
+    precondition(
+      span.firstControl(in: 0..<span.count) == span.count, "A literal field value holds a control character.")
+    storage = .literal(value)
   }
 
   func append(to output: inout [UInt8]) {
     switch storage {
-    case .literal(let text): output.append(contentsOf: text.utf8)
+    case .literal(let text): Self.append(text.utf8.span, to: &output)
     case .bytes(let bytes): output.append(contentsOf: bytes)
+    }
+  }
+}
+
+extension FieldValue {
+  private static func append(_ text: Span<UInt8>, to output: inout [UInt8]) {
+    output.append(addingCapacity: text.count) { output in
+      for index in text.indices { output.append(text[index]) }
     }
   }
 }

@@ -128,6 +128,14 @@ public struct FieldNameSet: Sendable, Equatable {
       ? low & (1 << UInt64(name.rawValue)) != 0 : high & (1 << UInt64(name.rawValue - 64)) != 0
   }
 
+  /// The names that are in either set.
+  public func union(_ other: FieldNameSet) -> FieldNameSet {
+    var both = self
+    both.low |= other.low
+    both.high |= other.high
+    return both
+  }
+
   public func isDisjoint(with other: FieldNameSet) -> Bool { low & other.low == 0 && high & other.high == 0 }
 }
 

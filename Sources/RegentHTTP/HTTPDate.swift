@@ -18,35 +18,36 @@ public enum HTTPDate {
     let days = (seconds >= 0 ? seconds : seconds - 86_399) / 86_400
     let time = Int(seconds - days * 86_400)
     let date = CivilDate(days: days)
-    append(names: weekdays, Int(((days % 7) + 11) % 7), to: &bytes)
-    bytes.append(0x2C)
-    bytes.append(0x20)
-    append(two: date.day, to: &bytes)
-    bytes.append(0x20)
-    append(names: months, date.month - 1, to: &bytes)
-    bytes.append(0x20)
-    append(two: date.year / 100, to: &bytes)
-    append(two: date.year % 100, to: &bytes)
-    bytes.append(0x20)
-    append(two: time / 3600, to: &bytes)
-    bytes.append(0x3A)
-    append(two: time / 60 % 60, to: &bytes)
-    bytes.append(0x3A)
-    append(two: time % 60, to: &bytes)
-    bytes.append(contentsOf: " GMT".utf8)
+    bytes.append(addingCapacity: 29) { output in
+      append(names: weekdays, Int(((days % 7) + 11) % 7), to: &output)
+      output.append(0x2C)
+      output.append(0x20)
+      append(two: date.day, then: 0x20, to: &output)
+      append(names: months, date.month - 1, to: &output)
+      output.append(0x20)
+      append(two: date.year / 100, then: nil, to: &output)
+      append(two: date.year % 100, then: 0x20, to: &output)
+      append(two: time / 3600, then: 0x3A, to: &output)
+      append(two: time / 60 % 60, then: 0x3A, to: &output)
+      append(two: time % 60, then: 0x20, to: &output)
+      output.append(0x47)
+      output.append(0x4D)
+      output.append(0x54)
+    }
   }
 
   // 1970-01-01 was a Thursday, and so 11 days after a Sunday is the offset above.
   static let weekdays = Array("SunMonTueWedThuFriSat".utf8)
   static let months = Array("JanFebMarAprMayJunJulAugSepOctNovDec".utf8)
 
-  private static func append(names: [UInt8], _ index: Int, to bytes: inout [UInt8]) {
-    bytes.append(contentsOf: names[index * 3..<index * 3 + 3])
+  private static func append(names: [UInt8], _ index: Int, to output: inout OutputSpan<UInt8>) {
+    for place in index * 3..<index * 3 + 3 { output.append(names[place]) }
   }
 
-  private static func append(two number: Int, to bytes: inout [UInt8]) {
-    bytes.append(0x30 &+ UInt8(truncatingIfNeeded: number / 10))
-    bytes.append(0x30 &+ UInt8(truncatingIfNeeded: number % 10))
+  private static func append(two number: Int, then separator: UInt8?, to output: inout OutputSpan<UInt8>) {
+    output.append(0x30 &+ UInt8(truncatingIfNeeded: number / 10))
+    output.append(0x30 &+ UInt8(truncatingIfNeeded: number % 10))
+    if let separator { output.append(separator) }
   }
 }
 

@@ -67,10 +67,12 @@ struct HeadFacts: Sendable {
     var rest = value
     while let option = input.nextElement(&rest) {
       guard !option.isEmpty else { continue }
-      guard input.isToken(option) else { throw ParseError(.malformedConnection, at: option.lowerBound) }
-      options &+= 1
-      guard options <= 32 else { throw ParseError(.tooManyConnectionOptions, at: option.lowerBound) }
       let name = FieldName.recognize(input, option)
+      guard name != .other || input.isToken(option) else {
+        throw ParseError(.malformedConnection, at: option.lowerBound)
+      }
+      options = min(options, 32) &+ 1
+      guard options <= 32 else { throw ParseError(.tooManyConnectionOptions, at: option.lowerBound) }
       guard !name.isProtected(request: request), !input.namesForwarding(option) else {
         throw ParseError(.protectedConnectionOption, at: option.lowerBound)
       }
@@ -145,8 +147,7 @@ extension Span<UInt8> {
   /// Nothing comes after a comma at the very end.
   func nextElement(_ rest: inout Range<Int>) -> Range<Int>? {
     guard !rest.isEmpty else { return nil }
-    var comma = rest.lowerBound
-    while comma < rest.upperBound, self[comma] != 0x2C { comma &+= 1 }
+    let comma = first(0x2C, in: rest)
     let element = trimmed(rest.lowerBound..<comma)
     rest = Swift.min(comma &+ 1, rest.upperBound)..<rest.upperBound
     return element
@@ -160,7 +161,7 @@ extension Span<UInt8> {
 
   /// Whether the range begins with "X-Forwarded-" in any case.
   func namesForwarding(_ range: Range<Int>) -> Bool {
-    range.count > 12
+    range.count > 12 && self[range.lowerBound] | 0x20 == 0x78
       && equalsIgnoringCase(
         range.lowerBound..<range.lowerBound &+ 12, lowercased: "x-forwarded-".utf8)
   }

@@ -62,15 +62,22 @@ struct HeadSection: Sendable {
 
   /// One field line taken apart (RFC 9112 section 5).
   private static func field(_ input: Span<UInt8>, _ line: Range<Int>) throws(ParseError) -> FieldLine {
+    let colon = input.first(0x3A, in: line)
+    let name = line.lowerBound..<colon
+    let known = FieldName.recognize(input, name)
+    // A known name is a token; only of others each byte must be looked at.
+    if known == .other || colon == line.upperBound { try checkName(input, line) }
+    return FieldLine(
+      name: known, nameRange: name, valueRange: input.trimmed(colon &+ 1..<line.upperBound))
+  }
+
+  /// Throws where a line does not begin with a token and a colon.
+  private static func checkName(_ input: Span<UInt8>, _ line: Range<Int>) throws(ParseError) {
     var end = line.lowerBound
     while end < line.upperBound, input[end].isTokenCharacter { end &+= 1 }
     guard end < line.upperBound, input[end] == 0x3A, end > line.lowerBound else {
       throw ParseError(nameRule(input, line, end), at: end)
     }
-    let name = line.lowerBound..<end
-    return FieldLine(
-      name: FieldName.recognize(input, name), nameRange: name,
-      valueRange: input.trimmed(end &+ 1..<line.upperBound))
   }
 
   private static func nameRule(_ input: Span<UInt8>, _ line: Range<Int>, _ end: Int) -> ParseError.Rule {

