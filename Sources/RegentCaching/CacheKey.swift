@@ -25,7 +25,9 @@ public enum CacheKey {
     key.append(UInt8(truncatingIfNeeded: port))
     key.append(UInt8(truncatingIfNeeded: port &>> 8))
     append(count: host.count, onto: &key)
-    for byte in host { key.append(byte &- 0x41 < 26 ? byte | 0x20 : byte) }
+    let start = key.count
+    key.append(contentsOf: host)
+    for index in start..<key.count where key[index] &- 0x41 < 26 { key[index] |= 0x20 }
     append(component: path, onto: &key)
     key.append(query == nil ? 0 : 1)
     if let query { append(component: query, onto: &key) }

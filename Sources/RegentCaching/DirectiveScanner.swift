@@ -87,6 +87,23 @@ extension UInt8 {
 }
 
 extension [UInt8] {
+  /// Whether part of the array and part of another are the same but for the case of ASCII letters.
+  func has(_ range: Range<Int>, sameAs other: [UInt8], _ otherRange: Range<Int>) -> Bool {
+    guard range.count == otherRange.count else { return false }
+    var index = otherRange.lowerBound
+    for own in range {
+      if self[own].asciiLowercased != other[index].asciiLowercased { return false }
+      index += 1
+    }
+    return true
+  }
+
+  /// Whether part of the array is a token (RFC 9110 section 5.6.2).
+  func hasToken(_ range: Range<Int>) -> Bool {
+    for index in range where !self[index].isTokenByte { return false }
+    return !range.isEmpty
+  }
+
   /// Whether part of the array is this text of small letters, whatever the case of its own.
   func has(_ range: Range<Int>, _ lowercase: String) -> Bool {
     guard lowercase.utf8.count == range.count else { return false }

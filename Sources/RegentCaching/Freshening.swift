@@ -56,9 +56,10 @@ extension Validation {
     _ known: FieldNameSet
   ) -> Bool {
     guard line.name == .other else { return known.contains(line.name) }
-    let name = stored.name(of: line)
     return known.contains(.other)
-      && update.contains { $0.name == .other && notModified.name(of: $0).equalsIgnoringCase(name) }
+      && update.contains {
+        $0.name == .other && notModified.bytes.has($0.nameRange, sameAs: stored.bytes, line.nameRange)
+      }
   }
 }
 

@@ -6,26 +6,45 @@ public import RegentHTTP
 /// A request's caching directives: a few bytes, nearly free where the request has none.
 public struct RequestDirectives: Sendable, Equatable {
   /// `no-cache`, or Pragma's: validate before reuse.
-  public private(set) var noCache = false
+  public var noCache: Bool
   /// `no-store`: keep nothing of this exchange.
-  public private(set) var noStore = false
+  public var noStore: Bool
   /// `only-if-cached`: a stored response or 504 (section 5.2.1.7).
-  public private(set) var onlyIfCached = false
+  public var onlyIfCached: Bool
   /// The greatest age that the client accepts.
-  public private(set) var maxAge: Int32?
+  public var maxAge: Int32?
   /// How long the response must stay fresh.
-  public private(set) var minFresh: Int32?
+  public var minFresh: Int32?
   /// By how much the freshness may be exceeded; Int32.max without an argument.
-  public private(set) var maxStale: Int32?
+  public var maxStale: Int32?
   /// By how much it may be exceeded when the origin fails (RFC 5861 section 4).
-  public private(set) var staleIfError: Int32?
+  public var staleIfError: Int32?
 
   /// A request without directives.
-  public static let none = RequestDirectives()
+  @inlinable
+  public static var none: RequestDirectives { RequestDirectives() }
 
-  init() {}
+  // Each is set here and not where it is declared, so that callers in other modules inline the whole.
+  @inlinable
+  init() {
+    noCache = false
+    noStore = false
+    onlyIfCached = false
+    maxAge = nil
+    minFresh = nil
+    maxStale = nil
+    staleIfError = nil
+  }
 
+  /// Reads the request's fields.
+  @inlinable
   public init(_ fields: Fields) {
+    self.init()
+    if fields.contains(.cacheControl) || fields.contains(.pragma) { take(fields) }
+  }
+
+  @usableFromInline
+  mutating func take(_ fields: Fields) {
     if fields.contains(.cacheControl) {
       takeCacheControl(fields)
     } else if fields.contains(.pragma) {

@@ -90,7 +90,7 @@ enum FieldNameList {
     var some = false
     var scanner = DirectiveScanner(bytes, range)
     while let member = scanner.next() {
-      guard member.argument == nil, !member.isMalformed, bytes[member.name].allSatisfy(\.isTokenByte)
+      guard member.argument == nil, !member.isMalformed, bytes.hasToken(member.name)
       else { return false }
       some = true
     }

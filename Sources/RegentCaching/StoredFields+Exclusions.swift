@@ -47,8 +47,7 @@ extension StoredFields {
 
     func contain(_ line: FieldLine, _ fields: Fields) -> Bool {
       guard line.name == .other else { return known.contains(line.name) }
-      let name = fields.name(of: line)
-      return others.contains { fields.bytes[$0].equalsIgnoringCase(name) }
+      return others.contains { fields.bytes.has($0, sameAs: fields.bytes, line.nameRange) }
     }
   }
 

@@ -38,10 +38,7 @@ public enum StoredFields {
   public static func append(linesOf block: Span<UInt8>, to fields: inout Fields) {
     var walk = BlockLines(end: block.count)
     while let line = walk.next(block) {
-      let name = copy(block, line.name)
-      let value = copy(block, line.value)
-      let known = FieldName(name[...])
-      if known == .other { fields.append(named: name, value) } else { fields.append(known, value) }
+      fields.append(named: copy(block, line.name), copy(block, line.value))
     }
   }
 

@@ -19,8 +19,10 @@ extension StoredMetadata {
 
   /// Reads the first ``encodedCount`` bytes; nil where they cannot be metadata.
   @inlinable
-  public static func decode(_ bytes: Span<UInt8>) -> StoredMetadata? {
-    guard bytes.count >= 36 else { return nil }
+  public static func decode(_ record: Span<UInt8>) -> StoredMetadata? {
+    guard record.count >= 36 else { return nil }
+    // The constant length lets the compiler drop the bounds checks and join the loads.
+    let bytes = record.extracting(0..<36)
     let status = UInt16(truncatingIfNeeded: load32(bytes, 0))
     let decoded = StoredMetadata(
       status: status, flags: Flags(rawValue: UInt16(truncatingIfNeeded: load32(bytes, 0) &>> 16)),

@@ -8,6 +8,7 @@ public struct StoredMetadata: Sendable, Equatable {
   /// The directives and properties that count after storing. The bits are part of the record's format.
   public struct Flags: OptionSet, Sendable, Equatable {
     public let rawValue: UInt16
+    @inlinable
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
     public static let mustRevalidate = Flags(rawValue: 1 << 0)
@@ -42,6 +43,7 @@ public struct StoredMetadata: Sendable, Equatable {
   /// RFC 5861 section 4, from the response; 0 where it has none.
   public var staleIfError: Int32
 
+  @inlinable
   public init(
     status: UInt16, flags: Flags = [], responseTime: Int64, date: Int64, initialAge: Int32 = 0,
     lifetime: Int32, staleWhileRevalidate: Int32 = 0, staleIfError: Int32 = 0

@@ -52,13 +52,23 @@ public enum Validation {
   }
 
   private static func isUnmodified(_ request: Fields, _ lastModified: Span<UInt8>, date: Int64) -> Bool {
-    let lines = request.lines.filter { $0.name == .ifModifiedSince }
-    guard lines.count == 1, let line = lines.first,
-      let since = HTTPDate.parse(request.value(of: line), now: date)
-    else { return false }
+    var only: FieldLine?
+    for line in request.lines where line.name == .ifModifiedSince {
+      guard only == nil else { return false }
+      only = line
+    }
+    guard let only, let since = HTTPDate.parse(request.value(of: only), now: date) else { return false }
     guard lastModified.count > 0 else { return date <= since }
+    // Clients give back what they were given: the same bytes are the same date.
+    if isSame(request.bytes, only.valueRange, lastModified) { return true }
     var copy: [UInt8] = []
     for index in lastModified.indices { copy.append(lastModified[index]) }
     return HTTPDate.parse(copy[...], now: date).map { $0 <= since } ?? false
+  }
+
+  private static func isSame(_ bytes: [UInt8], _ range: Range<Int>, _ other: Span<UInt8>) -> Bool {
+    guard range.count == other.count else { return false }
+    for offset in 0..<range.count where bytes[range.lowerBound + offset] != other[offset] { return false }
+    return true
   }
 }

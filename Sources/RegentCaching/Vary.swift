@@ -50,28 +50,32 @@ public enum Vary {
     _ member: Directive, of bytes: [UInt8], _ request: Fields, onto encoded: inout [UInt8],
     names: inout [Range<Int>]
   ) -> Bool {
-    let name = bytes[member.name]
+    let name = member.name
     // `*` is a token character, but as a name it says that the selection cannot be known.
-    guard member.argument == nil, !member.isMalformed, !name.isEmpty, name.count < 256,
-      !name.elementsEqual([0x2A]), name.allSatisfy(\.isTokenByte)
+    guard member.argument == nil, !member.isMalformed, name.count < 256, bytes.hasToken(name),
+      name.count > 1 || bytes[name.lowerBound] != 0x2A
     else { return false }
-    guard !names.contains(where: { encoded[$0].equalsIgnoringCase(name) }) else { return true }
+    for earlier in names where encoded.has(earlier, sameAs: bytes, name) { return true }
     guard names.count < maximumNames else { return false }
     encoded.append(UInt8(name.count))
     let start = encoded.count
-    for byte in name { encoded.append(byte.asciiLowercased) }
+    for index in name { encoded.append(bytes[index].asciiLowercased) }
     names.append(start..<encoded.count)
-    appendValue(request, named: name, onto: &encoded)
+    appendValue(request, named: name, in: bytes, onto: &encoded)
     return true
   }
 
   private static func appendValue(
-    _ request: Fields, named name: ArraySlice<UInt8>, onto encoded: inout [UInt8]
+    _ request: Fields, named name: Range<Int>, in bytes: [UInt8], onto encoded: inout [UInt8]
   ) {
     let length = encoded.count
     encoded.append(littleEndian: UInt16(absent))
+    let known = FieldName(bytes[name])
     let isPresent = SelectingValue.forEachByte(
-      of: request, isNamed: { request.name(of: $0).equalsIgnoringCase(name) },
+      of: request,
+      isNamed: {
+        $0.name == known && (known != .other || request.bytes.has($0.nameRange, sameAs: bytes, name))
+      },
       { byte in
         encoded.append(byte)
         // One byte too many is enough for the caller to refuse.
@@ -108,14 +112,8 @@ public enum Vary {
     var cursor = value?.lowerBound ?? 0
     let end = value?.upperBound ?? 0
     var agrees = true
-    var isPresent = false
     let bytes = request.bytes
-    for line in request.lines where line.nameRange.count == name.count {
-      if isSame(bytes, line.nameRange, encoded, name) { isPresent = true }
-    }
-    guard isPresent == (value != nil) else { return false }
-    guard isPresent else { return true }
-    _ = SelectingValue.forEachByte(
+    let isPresent = SelectingValue.forEachByte(
       of: request,
       isNamed: { $0.nameRange.count == name.count && isSame(bytes, $0.nameRange, encoded, name) },
       { byte in
@@ -123,7 +121,7 @@ public enum Vary {
         cursor += 1
         return agrees
       })
-    return agrees && cursor == end
+    return isPresent == (value != nil) && agrees && cursor == end
   }
 
   private static func isSame(

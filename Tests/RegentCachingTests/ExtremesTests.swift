@@ -153,7 +153,7 @@ struct LinearRow: Row {
     .init("the selecting value") {
       var encoded: [UInt8] = []
       _ = Vary.encode(
-        responseFields: fields("Vary: a"), requestFields: fields("A: " + list({ _ in " " }, $0)),
+        responseFields: fields("Vary: a"), requestFields: fields("A:" + list({ _ in " a" }, $0)),
         onto: &encoded)
     },
     .init("If-None-Match") {
@@ -179,10 +179,7 @@ struct LinearRow: Row {
 
 @Test("D3 a list of 100,000 members costs no more than its length", arguments: LinearRow.all)
 func linear(row: LinearRow) {
-  // Quadratic work would cost a hundred times as much for ten times the length; noise stays far below forty.
-  func best(_ count: Int) -> Duration {
-    (0..<3).map { _ in ContinuousClock().measure { row.run(count) } }.min() ?? .zero
-  }
-  let short = max(best(10_000), .microseconds(50))
-  #expect(best(100_000) < short * 40)
+  // Linear work takes milliseconds; 10^10 steps would take minutes in a test build, on the fastest machine.
+  let elapsed = (0..<2).map { _ in ContinuousClock().measure { row.run(100_000) } }.min()
+  #expect(elapsed ?? .zero < .seconds(2))
 }

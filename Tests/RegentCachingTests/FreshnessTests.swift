@@ -41,7 +41,7 @@ struct LifetimeRow: Row {
     .init(
       "9111 5.2 directives may come on several lines", "Cache-Control: public\nCache-Control: max-age=60", 60),
     .init("9111 5.2 empty list members are nothing", "Cache-Control: , ,max-age=60,,", 60),
-    .init("9111 5.2 tabs are white space too", "Cache-Control: public\t,\tmax-age=60\t", 60),
+    .init("9111 5.2 tabs are white space too", "Cache-Control: public\t,\tmax-age=60\t,", 60),
     .init("9111 5.2 a quoted argument is read like a token", "Cache-Control: max-age=\"60\"", 60),
     .init("9111 5.2.3 unknown directives are ignored", "Cache-Control: immutable, x=y, max-age=60", 60),
     .init(

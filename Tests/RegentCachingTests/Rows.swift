@@ -21,12 +21,7 @@ func fields(_ text: String) -> Fields {
     let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let name = Array(parts[0].utf8)
     let value = expand(parts.count > 1 ? String(parts[1].drop { $0 == " " }) : "")
-    let known = FieldName(name[...])
-    if known == .other {
-      result.append(named: name, Array(value.utf8))
-    } else {
-      result.append(known, Array(value.utf8))
-    }
+    if !result.append(named: name, value.utf8) { Issue.record("\(line) cannot stand in a message") }
   }
   return result
 }
