@@ -42,7 +42,7 @@ struct AddressTests {
       ("https://example.org:8443/v1/", "https://example.org:8443/v1"),
       ("http://127.0.0.1:9000", "http://127.0.0.1:9000"), ("http://[::1]:9000/a/b", "http://[::1]:9000/a/b"),
       ("http://example.org:80", "http://example.org"), ("https://example.org:80", "https://example.org:80"),
-      ("http://a_b.test", "http://a_b.test"),
+      ("http://a_b.test", "http://a_b.test"), ("http://a.test//", "http://a.test"),
     ])
   func upstreams(text: String, canonical: String) throws {
     #expect(try UpstreamURL(text).description == canonical)
