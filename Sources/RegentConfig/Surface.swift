@@ -1,6 +1,6 @@
 // The statements of a TOML text, read without understanding its values. It must get through any
 // bytes whatever: each step moves forward, and nothing here recurses. It refuses what makes the parser
-// end the process instead of throwing: toml++ 3.4.0 asserts on "[[[" and on "a = [}".
+// end the process instead of throwing: toml++ 3.4.0 asserts on "[[[", "a = [}" and "a = 2026-01-01T-".
 
 /// A cursor over the statements of a TOML text.
 struct Surface {
@@ -103,10 +103,24 @@ struct Surface {
           refuse("this is not TOML: a \"\(Character(Unicode.Scalar(byte)))\" that closes nothing")
         }
         advance()
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): skipNumber()
       default: advance()
       }
     }
   }
+
+  /// Past a number; dates and times, which begin like one, are nothing that a key takes.
+  private mutating func skipNumber() {
+    var last = UInt8(ascii: " ")
+    while refusal == nil, let byte = peek(), !Self.afterValues.contains(byte) {
+      let isDate = byte == UInt8(ascii: "-") && UInt8(ascii: "0")...UInt8(ascii: "9") ~= last
+      if isDate || byte == UInt8(ascii: ":") { refuse("no key takes a date or a time") }
+      last = byte
+      advance()
+    }
+  }
+
+  private static let afterValues = Array(" \t\r\n,#=[]{}\"'".utf8)
 
   /// The content of the string that begins here, escapes as they stand.
   private mutating func string() -> [UInt8] {

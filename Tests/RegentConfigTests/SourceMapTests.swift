@@ -66,7 +66,7 @@ struct SourceMapTests {
   }
 
   @Test(
-    "nesting that is too deep, and NUL, are refused with their line before any parser sees them",
+    "what the parser must not see is refused with its line before it gets there",
     arguments: [
       ("\na = " + String(repeating: "[", count: 100_000), "more than 32 brackets are open"),
       ("\na = " + String(repeating: "{a=", count: 100_000), "more than 32 brackets are open"),
@@ -79,6 +79,8 @@ struct SourceMapTests {
       ("\na = [}", "this is not TOML: a \"}\" that closes nothing"),
       ("\na = [1]]", "this is not TOML: a \"]\" that closes nothing"),
       ("\na = {]", "this is not TOML: a \"]\" that closes nothing"), ("\na = 1\u{0}", "a NUL character"),
+      ("\na = 2026-01-01T-", "no key takes a date or a time"),
+      ("\na = [1, 07:32]", "no key takes a date or a time"),
       ("\na = \"\\u0000\"", "a NUL character"),
       ("\n\"\\U00000000\" = 1", "a NUL character"),
     ])
