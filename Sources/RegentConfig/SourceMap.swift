@@ -40,10 +40,18 @@ struct SourceMap: Sendable {
       case .arrayElement: table = element(statement.key)
       case .keyValue: break
       }
-      let path = statement.kind == .keyValue ? table + statement.key.map { .key($0) } : table
-      if lines[path] == nil { lines[path] = statement.line }
+      note(statement.kind == .keyValue ? table + statement.key.map { .key($0) } : table, statement.line)
     }
     refusal = surface.refusal
+  }
+
+  /// Notes the line of what is at `path`, and of the tables around it that begin with it.
+  private mutating func note(_ path: [Step], _ line: Int) {
+    var path = path
+    while !path.isEmpty, lines[path] == nil {
+      lines[path] = line
+      path.removeLast()
+    }
   }
 
   /// The path of a header: an array of tables stands for its last element so far.

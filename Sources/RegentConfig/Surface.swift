@@ -1,5 +1,6 @@
 // The statements of a TOML text, read without understanding its values. It must get through any
-// bytes whatever: each step moves forward, and nothing here recurses.
+// bytes whatever: each step moves forward, and nothing here recurses. It refuses what makes the parser
+// end the process instead of throwing: toml++ 3.4.0 asserts on "[[[", "a = [}" and "a = 2026-01-01T-".
 
 /// A cursor over the statements of a TOML text.
 struct Surface {
@@ -42,9 +43,17 @@ struct Surface {
       advance()
       statement.kind = .arrayElement
     }
+    while peek() == UInt8(ascii: " ") || peek() == UInt8(ascii: "\t") { advance() }
+    if !beginsKey(peek()) { refuse("this is not TOML: a header without a name") }
     statement.key = key(until: UInt8(ascii: "]"))
     skipLine()
     return refusal == nil ? statement : nil
+  }
+
+  private func beginsKey(_ byte: UInt8?) -> Bool {
+    guard let byte else { return false }
+    let bare = [UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "\""), UInt8(ascii: "'")]
+    return bare.contains(byte) || Character(Unicode.Scalar(byte)).isASCIIAlphanumeric
   }
 
   private mutating func keyValue() -> Statement? {
@@ -61,7 +70,8 @@ struct Surface {
     while refusal == nil, let byte = peek(), byte != end, byte != UInt8(ascii: "\n") {
       switch byte {
       case UInt8(ascii: " "), UInt8(ascii: "\t"): advance()
-      case UInt8(ascii: "\""), UInt8(ascii: "'"): part += string()
+      case UInt8(ascii: "\""): part += unescaped(string())
+      case UInt8(ascii: "'"): part += string()
       case UInt8(ascii: "."):
         parts.append(String(decoding: part, as: UTF8.self))
         part = []
@@ -77,23 +87,40 @@ struct Surface {
 
   /// To the end of a value: the end of a line that no bracket and no string holds open.
   private mutating func skipValue() {
-    var depth = 0
+    var closers: [UInt8] = []
     while refusal == nil, let byte = peek() {
       switch byte {
       case UInt8(ascii: "\""), UInt8(ascii: "'"): _ = string()
       case UInt8(ascii: "#"): skipComment()
-      case UInt8(ascii: "\n") where depth <= 0: return
+      case UInt8(ascii: "\n") where closers.isEmpty: return
       case UInt8(ascii: "["), UInt8(ascii: "{"):
-        depth += 1
-        if depth > SourceMap.deepest { refuse("more than \(SourceMap.deepest) brackets are open") }
+        // In ASCII both closing brackets come two after their opening ones.
+        closers.append(byte + 2)
+        if closers.count > SourceMap.deepest { refuse("more than \(SourceMap.deepest) brackets are open") }
         advance()
       case UInt8(ascii: "]"), UInt8(ascii: "}"):
-        depth -= 1
+        if closers.popLast() != byte {
+          refuse("this is not TOML: a \"\(Character(Unicode.Scalar(byte)))\" that closes nothing")
+        }
         advance()
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): skipNumber()
       default: advance()
       }
     }
   }
+
+  /// Past a number; dates and times, which begin like one, are nothing that a key takes.
+  private mutating func skipNumber() {
+    var last = UInt8(ascii: " ")
+    while refusal == nil, let byte = peek(), !Self.afterValues.contains(byte) {
+      let isDate = byte == UInt8(ascii: "-") && UInt8(ascii: "0")...UInt8(ascii: "9") ~= last
+      if isDate || byte == UInt8(ascii: ":") { refuse("no key takes a date or a time") }
+      last = byte
+      advance()
+    }
+  }
+
+  private static let afterValues = Array(" \t\r\n,#=[]{}\"'".utf8)
 
   /// The content of the string that begins here, escapes as they stand.
   private mutating func string() -> [UInt8] {
@@ -116,6 +143,28 @@ struct Surface {
     }
     return content
   }
+
+  /// The content of a quoted key, its escapes replaced (TOML 1.0, "String").
+  private func unescaped(_ content: [UInt8]) -> [UInt8] {
+    guard content.contains(UInt8(ascii: "\\")) else { return content }
+    var text = ""
+    var rest = String(decoding: content, as: UTF8.self).unicodeScalars[...]
+    while let scalar = rest.popFirst() {
+      guard scalar == "\\", let letter = rest.popFirst() else {
+        text.unicodeScalars.append(scalar)
+        continue
+      }
+      let count = letter == "u" ? 4 : letter == "U" ? 8 : 0
+      let code = UInt32(String(rest.prefix(count)), radix: 16).flatMap(Unicode.Scalar.init)
+      rest = rest.dropFirst(count)
+      text.unicodeScalars.append(code ?? Self.escapes[letter] ?? letter)
+    }
+    return Array(text.utf8)
+  }
+
+  private static let escapes: [Unicode.Scalar: Unicode.Scalar] = [
+    "b": "\u{8}", "t": "\t", "n": "\n", "f": "\u{C}", "r": "\r",
+  ]
 
   /// Past a backslash, which is returned; the escaped character is next.
   private mutating func escape() -> UInt8 {
@@ -150,4 +199,8 @@ struct Surface {
       position += 1
     }
   }
+}
+
+extension Character {
+  fileprivate var isASCIIAlphanumeric: Bool { isASCII && (isLetter || isNumber) }
 }

@@ -72,7 +72,9 @@ public struct UpstreamURL: Sendable, Hashable {
     guard !segments.contains("."), !segments.contains("..") else {
       throw Refusal("a path holds no \".\" or \"..\"")
     }
-    return path.last == "/" ? String(path.dropLast()) : String(path)
+    var path = path
+    while path.last == "/" { path.removeLast() }
+    return String(path)
   }
 }
 
