@@ -60,6 +60,6 @@ let package = Package(
     tests("RegentStorageTests", ["RegentStorage", "RegentLoop"]),
     tests("RegentConfigTests", ["RegentConfig"]),
     tests("RegentTests", ["Regent", "RegentHTTP", "RegentCaching", "RegentStorage", "RegentLoop"]),
-    tests("ScenarioTests", []),
+    tests("ScenarioTests", ["RegentCommand"]),
   ]
 )

@@ -40,6 +40,12 @@ public struct Fields: Sendable {
     for line in lines { present.insert(line.name) }
   }
 
+  init(bytes: [UInt8], lines: [FieldLine], present: FieldNameSet) {
+    self.bytes = bytes
+    self.lines = lines
+    self.present = present
+  }
+
   /// Adds a line at the end. The caller vouches that name and value are valid field content.
   public mutating func append(_ name: FieldName, _ value: some Sequence<UInt8>) {
     append(name, named: FieldName.bytes(of: name), value)
@@ -101,7 +107,11 @@ public struct FieldNameSet: Sendable, Equatable {
   }
 
   public mutating func insert(_ name: FieldName) {
-    if name.rawValue < 64 { low |= 1 << UInt64(name.rawValue) } else { high |= 1 << UInt64(name.rawValue - 64) }
+    if name.rawValue < 64 {
+      low |= 1 << UInt64(name.rawValue)
+    } else {
+      high |= 1 << UInt64(name.rawValue - 64)
+    }
   }
 
   public func contains(_ name: FieldName) -> Bool {

@@ -1,0 +1,60 @@
+// A private certificate authority for the tests, made with the `openssl` command. The daemon trusts it through
+// OpenSSL's own variable SSL_CERT_FILE, so that no test needs a setting that weakens verification.
+
+import Foundation
+
+/// A certificate file and its key file.
+struct Certificate: Sendable {
+  let chain: String
+  let key: String
+}
+
+/// The authority and the leaves that it signs.
+final class Authority: Sendable {
+  private let folder: TemporaryFolder
+
+  /// What makes the daemon trust this authority and no other.
+  var trust: [String: String] {
+    ["SSL_CERT_FILE": folder.path("ca.pem"), "SSL_CERT_DIR": folder.path("nowhere")]
+  }
+
+  init() throws {
+    folder = try TemporaryFolder()
+    try openssl(
+      ["req", "-x509", "-days", "2", "-subj", "/CN=Regent test authority"] + newKey("ca")
+        + ["-out", folder.path("ca.pem")])
+  }
+
+  /// A leaf for a DNS name; a negative number of days makes one that has expired.
+  func leaf(for name: String, days: Int = 2) throws -> Certificate {
+    let id = UUID().uuidString
+    try openssl(["req", "-new", "-subj", "/CN=\(name)"] + newKey(id) + ["-out", folder.path("\(id).csr")])
+    let extensions = try folder.write("subjectAltName=DNS:\(name)\n", to: "\(id).ext")
+    try openssl([
+      "x509", "-req", "-in", folder.path("\(id).csr"), "-CA", folder.path("ca.pem"),
+      "-CAkey", folder.path("ca.key"), "-CAcreateserial", "-days", "\(days)", "-extfile", extensions,
+      "-out", folder.path("\(id).pem"),
+    ])
+    return Certificate(chain: folder.path("\(id).pem"), key: folder.path("\(id).key"))
+  }
+
+  /// A leaf that signed itself.
+  func selfSigned(for name: String) throws -> Certificate {
+    let id = UUID().uuidString
+    try openssl(
+      ["req", "-x509", "-days", "2", "-subj", "/CN=\(name)", "-addext", "subjectAltName=DNS:\(name)"]
+        + newKey(id) + ["-out", folder.path("\(id).pem")])
+    return Certificate(chain: folder.path("\(id).pem"), key: folder.path("\(id).key"))
+  }
+
+  private func newKey(_ id: String) -> [String] {
+    ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", folder.path("\(id).key")]
+  }
+
+  private func openssl(_ arguments: [String]) throws {
+    let result = try run("openssl", arguments)
+    guard result.exit == .status(0) else {
+      throw SpawnError(description: "openssl \(arguments[0]): \(result.errors)")
+    }
+  }
+}
