@@ -4,6 +4,7 @@
 // expect: reason
 // expect: reason
 // expect: reason
+// expect: reason
 import Glibc
 
 final class Shared: @unchecked Sendable {}
@@ -27,3 +28,13 @@ func e() {
 
 
 func f() { unsafe close(base) }
+
+
+final class Owner {
+
+
+  private let cells: UnsafeMutablePointer<Int>
+
+
+  var first: Int { unsafe cells[0] }
+}

@@ -33,3 +33,16 @@ let text = """
 /* a block comment: try? and
    unsafe */
 let e = try? open(path)  // absence is an answer here
+
+final class Owner {
+  // Unsafe: allocated in init, freed in deinit, and nowhere else.
+  private let cells: UnsafeMutablePointer<Int>
+  private var waiter: UnsafeContinuation<Void, Never>?
+
+  var first: Int {
+
+
+
+    unsafe cells[0]
+  }
+}
