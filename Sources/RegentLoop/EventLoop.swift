@@ -79,7 +79,8 @@ import Synchronization
 
   public var isCurrent: Bool {
     // Unsafe: compares addresses only.
-    unsafe pthread_getspecific(currentLoopKey) == UnsafeMutableRawPointer(Unmanaged.passUnretained(self).toOpaque())
+    unsafe pthread_getspecific(currentLoopKey)
+      == UnsafeMutableRawPointer(Unmanaged.passUnretained(self).toOpaque())
   }
 
   /// Runs the loop on the calling thread until ``stop()``.
@@ -210,7 +211,7 @@ import Synchronization
   fileprivate func turned() {
     let continuations = unsafe nextTurn
     unsafe nextTurn = []
-    for unsafe continuation in unsafe continuations { unsafe continuation.resume() }
+    for unsafecontinuation in unsafe continuations { unsafe continuation.resume() }
   }
 
   /// Sees to it that the stream's deadline is looked at; a deadline that only moves back costs nothing.
