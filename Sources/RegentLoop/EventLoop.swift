@@ -211,7 +211,8 @@ import Synchronization
   fileprivate func turned() {
     let continuations = unsafe nextTurn
     unsafe nextTurn = []
-    for unsafecontinuation in unsafe continuations { unsafe continuation.resume() }
+    // `forEach`, because swift-format joins `for unsafe` and the name behind it.
+    unsafe continuations.forEach { unsafe $0.resume() }
   }
 
   /// Sees to it that the stream's deadline is looked at; a deadline that only moves back costs nothing.
