@@ -1,9 +1,9 @@
 // libevent's event core alone: loops, timers, signals. None of evhttp, evdns, bufferevent, evbuffer.
 // Below it the few Linux calls that Swift's Glibc module does not show.
 #pragma once
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
+// First of all: event-config.h defines _GNU_SOURCE, with which fd_set would differ from the one in Glibc's module,
+// and a clean build fails when both modules meet.
+#include <sys/select.h>
 #include <event2/event.h>
 #include <event2/event_struct.h>
 #include <netdb.h>
@@ -26,12 +26,16 @@ static inline int regent_socket(int family, int kind) {
 }
 
 #include <pthread.h>
-#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-// Works where /proc is hidden.
+// Works where /proc is hidden. By system call, as _GNU_SOURCE would give this module another fd_set than Glibc's.
 static inline int regent_available_cores(void) {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  unsigned long set[128] = {0};
+  long size = syscall(SYS_sched_getaffinity, 0, sizeof set, set);
+  int count = 0;
+  for (long word = 0; word * (long)sizeof set[0] < size; word++) count += __builtin_popcountl(set[word]);
+  return count > 0 ? count : 1;
 }
 
 int pthread_setname_np(pthread_t, const char *);

@@ -37,30 +37,28 @@ public final class Chain: Sendable {
   /// The answer to a request. Never fails: what goes wrong becomes an answer that says so.
   public func respond(to request: Request) async -> Response {
     var request = request
-    do {
-      return try await walk(&request)
-    } catch {
-      return recover(from: error, request)
-    }
-  }
-
-  private func walk(_ request: inout Request) async throws -> Response {
+    if let refusal = request.refusal { return refusal.response(to: request) }
     for index in links.indices where links[index].domains.contains(number: request.domain.number) {
       do {
         let response = try await links[index].provider.perform(request)
         request.meters.providers[index].answered.add(1)
-        if response.revalidation != nil { revalidate(behind: response, request, from: index) }
-        if response.status >= 500, let stale = staleInstead(of: response, request) { return stale }
-        return index == 0 ? response : await handBack(response, request, from: index)
+        if index == 0, response.revalidation == nil { return response }
+        return await finish(response, request, from: index)
       } catch let unhandled as Unhandled {
         request.meters.providers[index].passed.add(1)
         request = request.learning(unhandled)
       } catch {
         request.meters.providers[index].errors.add(1)
-        throw error
+        return recover(from: error, request)
       }
     }
-    throw Failure.unhandled
+    return recover(from: Failure.unhandled, request)
+  }
+
+  private func finish(_ response: Response, _ request: Request, from index: Int) async -> Response {
+    if response.revalidation != nil { revalidate(behind: response, request, from: index) }
+    if response.status >= 500, let stale = staleInstead(of: response, request) { return stale }
+    return await handBack(response, request, from: index)
   }
 
   private func handBack(_ response: Response, _ request: Request, from index: Int) async -> Response {

@@ -12,87 +12,118 @@ extension ClientConnection {
   private static let copiedBody = 16 << 10
   /// How much may gather before it is sent.
   private static let gathered = 64 << 10
+  /// How long a task waits for the client's next request before it ends, and another one starts with the request.
+  private static let warmth = Duration.milliseconds(50)
 
-  /// Answers `first` and what the client sent behind it.
-  func serve(_ first: RequestHead) async {
-    var writer = MessageWriter(reusing: stream.loop.takeBuffer())
-    var next: RequestHead? = first
-    var timing = Timing(start: stream.loop.clock.now)
-    do {
-      while let head = next {
-        let keepAlive = try await exchange(head, &writer, &timing)
-        guard keepAlive, state == .serving else {
-          try await flush(&writer, &timing)
-          stream.loop.giveBack(writer.bytes)
-          return endOrderly()
-        }
-        next = try nextPipelined()
-        if next == nil || writer.bytes.count > Self.gathered { try await flush(&writer, &timing) }
-        if next != nil, timing.isEmpty { timing = Timing(start: stream.loop.clock.now) }
+  /// Answers `first` and what the client sends behind it.
+  func serve(_ first: Request) async {
+    var next: Request? = first
+    while let request = next {
+      do {
+        guard try await answer(request) else { return endOrderly() }
+        next = try await stayWarm()
+      } catch let error as ParseError {
+        return refuse(error)
+      } catch {
+        return abort()
       }
-      stream.loop.giveBack(writer.bytes)
-      rest()
-    } catch let error as ParseError {
-      // What was answered before the malformed request goes out first.
-      if (try? await flush(&writer, &timing)) != nil { refuse(error) } else { abort() }
-    } catch {
-      abort()
     }
   }
 
-  /// One request and its answer; false where the connection must end after it.
-  private func exchange(
-    _ head: RequestHead, _ writer: inout MessageWriter, _ timing: inout Timing
-  ) async throws -> Bool {
-    let content = head.framing == .none || head.framing == .length(0) ? nil : RequestContent(head, of: self)
-    let response: Response
-    let domain: Int
-    switch server.route(head, content: content, isSurplus: isSurplus) {
-    case .request(let request):
-      domain = request.domain.number
-      response = (await server.chain.respond(to: request)).conditional(on: request)
-    case .answer(let answer):
-      domain = server.adminDomain
-      response = answer
+  /// Answers a request and those that the client sent without waiting; false where the connection must end.
+  private func answer(_ first: Request) async throws -> Bool {
+    var writer = MessageWriter(reusing: loop.takeBuffer())
+    defer { loop.giveBack(writer.bytes) }
+    var timing = Timing(start: loop.clock.now)
+    var request = first
+    while true {
+      let response = await server.chain.respond(to: request)
+      let answered = queue(response, to: request, &writer, &timing)
+      try await send(answered.rest, &writer, &timing)
+      guard answered.keepAlive, state == .serving else {
+        try await flush(&writer, &timing)
+        return false
+      }
+      let next: Request?
+      do throws(ParseError) { next = try nextPipelined() } catch {
+        // What was answered before the malformed request goes out first.
+        try await flush(&writer, &timing)
+        throw error
+      }
+      if next == nil || writer.bytes.count > Self.gathered { try await flush(&writer, &timing) }
+      guard let next else { return true }
+      if timing.isEmpty { timing = Timing(start: loop.clock.now) }
+      request = next
     }
-    content?.takeRest()
-    let keepAlive =
-      head.keepAlive && content?.isComplete != false && !server.isDraining && !isSurplus && state == .serving
-    let sent = try await write(response, to: head, keepAlive: keepAlive, &writer, &timing)
-    count(
-      response, domain: domain, bytesIn: head.fields.bytes.count + (content?.count ?? 0), bytesOut: sent.count
-    )
-    timing.add(domain)
-    return keepAlive && sent.isDelimited
+  }
+
+  /// The client's next request if it comes soon; nil where the connection rests, or has ended.
+  private func stayWarm() async throws -> Request? {
+    guard input.isEmpty else {
+      rest()
+      return nil
+    }
+    state = .warm
+    stream.setDeadline(in: Self.warmth)
+    do throws(StreamError) {
+      try await stream.readable()
+    } catch {
+      if error == .timedOut { rest() } else { close() }
+      return nil
+    }
+    state = .serving
+    stream.setDeadline(nil)
+    switch stream.receive() {
+    case .bytes(let count):
+      if let request = try next(received: count) { return request }
+      rest()
+    case .wouldBlock: rest()
+    case .end, .failed: close()
+    }
+    return nil
   }
 
   // MARK: Writing
 
-  private func write(
-    _ response: Response, to head: RequestHead, keepAlive: Bool, _ writer: inout MessageWriter,
-    _ timing: inout Timing
-  ) async throws -> (count: Int, isDelimited: Bool) {
-    let before = writer.bytes.count
+  /// What is still to be sent of a response whose head is in the buffer.
+  private enum Rest {
+    case nothing
+    case slice(Slice)
+    case stream(BodyStream, chunked: Bool)
+  }
+
+  /// Writes a response into the buffer: all of it if it is small, else its head.
+  private func queue(
+    _ response: Response, to request: Request, _ writer: inout MessageWriter, _ timing: inout Timing
+  ) -> (rest: Rest, keepAlive: Bool) {
+    content?.takeRest()
+    let head = request.head
+    let response = response.conditional(on: request)
     let ending = Self.ending(of: response, to: head)
+    let keepAlive =
+      head.keepAlive && ending != .close && content?.isComplete != false && !server.isDraining && !isSurplus
+    let before = writer.bytes.count
     server.writer.write(
-      response, ending: ending, keepAlive: keepAlive && ending != .close, version: head.version,
-      now: stream.loop.clock.wall, to: &writer)
-    guard head.method != .head, response.status != 204, response.status != 304 else {
-      return (writer.bytes.count - before, true)
-    }
+      response, ending: ending, keepAlive: keepAlive, version: head.version, now: loop.clock.wall, to: &writer
+    )
+    let rest = queue(response, head.method, ending, &writer)
+    count(response, request, bytesOut: writer.bytes.count - before)
+    timing.add(request.domain.number)
+    return (rest, keepAlive)
+  }
+
+  private func queue(
+    _ response: Response, _ method: Method, _ ending: ResponseWriter.Ending, _ writer: inout MessageWriter
+  ) -> Rest {
+    if method == .head || response.status == 204 || response.status == 304 { return .nothing }
     switch response.body {
-    case .empty: break
-    case .whole(let slice) where slice.count <= Self.copiedBody:
-      slice.block.copy(slice.range, onto: &writer.bytes)
+    case .empty: return .nothing
+    case .whole(let slice) where slice.count > Self.copiedBody: return .slice(slice)
     case .whole(let slice):
-      let count = writer.bytes.count - before + slice.count
-      try await flush(&writer, &timing, [slice])
-      return (count, true)
-    case .stream(let stream):
-      let count = writer.bytes.count - before
-      return (count + (try await send(stream, ending, &writer, &timing)), ending != .close)
+      slice.block.copy(slice.range, onto: &writer.bytes)
+      return .nothing
+    case .stream(let stream): return .stream(stream, chunked: ending == .chunked)
     }
-    return (writer.bytes.count - before, true)
   }
 
   private static func ending(of response: Response, to head: RequestHead) -> ResponseWriter.Ending {
@@ -107,17 +138,26 @@ extension ClientConnection {
     return head.version == .http11 ? .chunked : .close
   }
 
+  private func send(_ rest: Rest, _ writer: inout MessageWriter, _ timing: inout Timing) async throws {
+    switch rest {
+    case .nothing: return
+    case .slice(let slice):
+      countSent(slice.count, timing)
+      try await flush(&writer, &timing, [slice])
+    case .stream(let stream, let chunked): try await send(stream, chunked, &writer, &timing)
+    }
+  }
+
   /// Sends a body as it arrives. An early end throws, so that the connection breaks instead of ending cleanly.
   private func send(
-    _ body: BodyStream, _ ending: ResponseWriter.Ending, _ writer: inout MessageWriter, _ timing: inout Timing
-  ) async throws -> Int {
+    _ body: BodyStream, _ chunked: Bool, _ writer: inout MessageWriter, _ timing: inout Timing
+  ) async throws {
     guard let reader = body.makeReader() else { throw BodyFailure.aborted }
     defer { reader.leave() }
-    var total = 0
     while let slices = try await nextSlices(reader, &writer, &timing) {
       let count = slices.reduce(0) { $0 + $1.count }
-      total += count
-      if ending == .chunked {
+      countSent(count, timing)
+      if chunked {
         writer.chunkHeader(count)
         try await flush(&writer, &timing, slices)
         writer.chunkEnd()
@@ -125,8 +165,7 @@ extension ClientConnection {
         try await flush(&writer, &timing, slices)
       }
     }
-    if ending == .chunked { writer.lastChunk() }
-    return total
+    if chunked { writer.lastChunk() }
   }
 
   /// The next bytes of a body; what is written already leaves before there is a wait.
@@ -142,24 +181,30 @@ extension ClientConnection {
     }
   }
 
-  private func flush(_ writer: inout MessageWriter, _ timing: inout Timing, _ slices: [Slice] = [])
-    async throws
-  {
+  private func flush(
+    _ writer: inout MessageWriter, _ timing: inout Timing, _ slices: [Slice] = []
+  ) async throws {
     if !writer.bytes.isEmpty || !slices.isEmpty {
-      try await stream.write(writer.bytes, then: slices, stall: server.timeouts.writeStall)
+      // Nearly always the kernel takes everything at once.
+      let total = slices.reduce(writer.bytes.count) { $0 + $1.count }
+      var done = 0
+      if case .bytes(let count) = stream.send(writer.bytes, then: slices, skipping: 0) { done = count }
+      if done < total {
+        try await stream.write(writer.bytes, then: slices, from: done, stall: server.timeouts.writeStall)
+      }
       writer.bytes.removeAll(keepingCapacity: true)
     }
     guard !timing.isEmpty else { return }
-    stream.loop.refreshClock()
-    timing.record(server.meters, now: stream.loop.clock.now)
+    loop.refreshClock()
+    timing.record(server.meters, now: loop.clock.now)
   }
 
   // MARK: Counting
 
-  private func count(_ response: Response, domain: Int, bytesIn: Int, bytesOut: Int) {
-    let meters = server.meters.domains[domain]
+  private func count(_ response: Response, _ request: Request, bytesOut: Int) {
+    let meters = request.meters.domains[request.domain.number]
     meters.requests.add(1)
-    meters.bytesIn.add(bytesIn)
+    meters.bytesIn.add(request.head.fields.bytes.count + (content?.count ?? 0))
     meters.bytesOut.add(bytesOut)
     if case .stale = response.cacheStatus.detail { meters.stale.add(1) }
     switch response.cacheStatus.outcome {
@@ -168,15 +213,19 @@ extension ClientConnection {
     }
     if let failure = response.failure {
       meters.errors.add(1)
-      server.log.failed(failure, domain: server.domains[domain].name)
+      server.log.failed(failure, domain: request.domain.name)
     }
+  }
+
+  private func countSent(_ bytes: Int, _ timing: Timing) {
+    server.meters.domains[timing.domain].bytesOut.add(bytes)
   }
 }
 
 /// When the requests whose answers wait in a buffer began.
 struct Timing {
   private let start: Int64
-  private var domain = 0
+  private(set) var domain = 0
   private var pending = 0
 
   init(start: Int64) { self.start = start }

@@ -1,5 +1,5 @@
 // One client's connection: heads in, answers out, in order. While it is idle it holds no task and no buffer; a task
-// starts when a head is complete and ends when nothing more of the client's input is complete.
+// starts when a head is complete and ends when the client has asked for nothing more for a moment.
 // The steps of an exchange: receive, route, respond (the chain), write, count.
 
 import RegentConfig
@@ -8,15 +8,18 @@ import RegentLoop
 import RegentStorage
 
 final class ClientConnection: StreamDelegate {
-  enum State { case idle, receivingHead, serving, lingering, closed }
+  enum State { case idle, receivingHead, serving, warm, lingering, closed }
 
   let stream: ByteStream
+  let loop: EventLoop
   let server: LoopServer
   var state = State.idle
   /// What was received and not yet used; empty while idle.
   var input: [UInt8] = []
   private var parser: RequestParser
   private var lingered = 0
+  /// The content of the request that is being served.
+  var content: RequestContent?
   /// Whether it was let in beyond the limit on connections: then it gets one answer, and only from the admin pages.
   let isSurplus: Bool
 
@@ -26,6 +29,7 @@ final class ClientConnection: StreamDelegate {
 
   init(_ stream: ByteStream, server: LoopServer, isSurplus: Bool) {
     self.stream = stream
+    loop = stream.loop
     self.server = server
     self.isSurplus = isSurplus
     parser = RequestParser(limits: server.limits)
@@ -33,7 +37,7 @@ final class ClientConnection: StreamDelegate {
 
   func start() {
     stream.delegate = self
-    stream.setDeadline(in: isSurplus ? .seconds(1) : server.timeouts.head)
+    stream.setDeadline(in: isSurplus ? .seconds(1) : server.timeouts.idle)
     stream.resumeReading()
   }
 
@@ -50,7 +54,7 @@ final class ClientConnection: StreamDelegate {
   func streamBecameReadable() {
     switch state {
     case .idle, .receivingHead: receiveHead()
-    case .serving: stream.pauseReading()
+    case .serving, .warm: stream.pauseReading()
     case .lingering: linger()
     case .closed: break
     }
@@ -60,7 +64,7 @@ final class ClientConnection: StreamDelegate {
     switch state {
     case .receivingHead: refuse(status: 408, "The request's head did not arrive in time.")
     case .idle, .lingering: close()
-    case .serving, .closed: break
+    case .serving, .warm, .closed: break
     }
   }
 
@@ -73,22 +77,38 @@ final class ClientConnection: StreamDelegate {
   }
 
   private func received(_ count: Int) {
-    let scratch = stream.loop.scratch
     do throws(ParseError) {
-      let head: RequestHead?
-      if input.isEmpty {
-        head = try scratch.withBytes { bytes throws(ParseError) in try parser.parse(bytes) }
-        let used = head == nil ? 0 : parser.consumed
-        if used < count { scratch.copy(used..<count, onto: &input) }
-      } else {
-        scratch.copy(0..<count, onto: &input)
-        head = try parse(input)
-        if head != nil { input.removeFirst(parser.consumed) }
-      }
-      if let head { begin(head) } else { awaitRest() }
+      if let request = try next(received: count) { begin(request) } else { awaitRest() }
     } catch {
       refuse(error)
     }
+  }
+
+  /// The request that is complete with what was just received. Parses it where it lies, and copies what is left.
+  func next(received count: Int) throws(ParseError) -> Request? {
+    let scratch = loop.scratch
+    guard input.isEmpty else {
+      scratch.copy(0..<count, onto: &input)
+      return try nextPipelined()
+    }
+    let head = try scratch.withBytes { bytes throws(ParseError) in try parser.parse(bytes) }
+    let used = head == nil ? 0 : parser.consumed
+    if used < count { scratch.copy(used..<count, onto: &input) }
+    return head.map(route)
+  }
+
+  /// The next request that the client sent without waiting, if its head is here.
+  func nextPipelined() throws(ParseError) -> Request? {
+    guard !input.isEmpty, let head = try parse(input) else { return nil }
+    input.removeFirst(parser.consumed)
+    return route(head)
+  }
+
+  private func parse(_ bytes: [UInt8]) throws(ParseError) -> RequestHead? { try parser.parse(bytes.span) }
+
+  private func route(_ head: RequestHead) -> Request {
+    content = head.framing == .none || head.framing == .length(0) ? nil : RequestContent(head, of: self)
+    return server.request(head, content: content, isSurplus: isSurplus)
   }
 
   /// The head's deadline is absolute: it is set once, at the head's first byte.
@@ -98,31 +118,20 @@ final class ClientConnection: StreamDelegate {
     if !isSurplus { stream.setDeadline(in: server.timeouts.head) }
   }
 
-  private func begin(_ head: RequestHead) {
+  private func begin(_ request: Request) {
     state = .serving
     stream.setDeadline(nil)
-    let connection = LoopBound(self, stream.loop)
-    Task(executorPreference: stream.loop) { await connection.value.serve(head) }
+    let connection = LoopBound(self, loop)
+    Task(executorPreference: loop) { await connection.value.serve(request) }
   }
-
-  /// The next request that the client sent without waiting, if its head is here.
-  func nextPipelined() throws(ParseError) -> RequestHead? {
-    guard !input.isEmpty else { return nil }
-    guard let head = try parse(input) else { return nil }
-    input.removeFirst(parser.consumed)
-    return head
-  }
-
-  private func parse(_ bytes: [UInt8]) throws(ParseError) -> RequestHead? { try parser.parse(bytes.span) }
 
   /// Waits for the next request, holding nothing.
   func rest() {
+    state = .idle
     if input.isEmpty {
       input = []
-      state = .idle
       stream.setDeadline(in: server.timeouts.idle)
     } else {
-      state = .idle
       awaitRest()
     }
     stream.resumeReading()
@@ -137,16 +146,16 @@ final class ClientConnection: StreamDelegate {
   }
 
   private func refuse(status: Int, _ sentence: String) {
-    var writer = MessageWriter(reusing: stream.loop.takeBuffer())
+    var writer = MessageWriter(reusing: loop.takeBuffer())
     let text = "\(status) \(StatusLines.reason(status)): \(sentence)\n"
     let response = Response(status: status, text: text)
     server.writer.write(
       response, ending: .length(text.utf8.count), keepAlive: false, version: .http11,
-      now: stream.loop.clock.wall,
+      now: loop.clock.wall,
       to: &writer)
     writer.bytes.append(contentsOf: text.utf8)
     _ = stream.send(writer.bytes, then: [], skipping: 0)
-    stream.loop.giveBack(writer.bytes)
+    loop.giveBack(writer.bytes)
     endOrderly()
   }
 

@@ -7,6 +7,12 @@ public import RegentLoop
 
 /// Why a request has no good answer.
 public enum Failure: Error, Sendable, Equatable {
+  /// The host is none of the configured ones; how many domains there are.
+  case misdirected(host: String, domains: Int)
+  /// CONNECT, TRACE and PURGE are not for this port.
+  case methodNotAllowed
+  /// All connections that may be served are taken.
+  case connectionsExhausted
   /// No provider answered.
   case unhandled
   /// The request said `only-if-cached`, and nothing stored may answer.
@@ -33,9 +39,11 @@ public enum Failure: Error, Sendable, Equatable {
   public var status: Int {
     switch self {
     case .onlyIfCached, .connectionTimedOut, .responseTimedOut: 504
-    case .requestBody: 400
+    case .requestBody: 408
+    case .misdirected: 421
+    case .methodNotAllowed: 405
     case .provider: 500
-    case .overloaded: 503
+    case .overloaded, .connectionsExhausted: 503
     case .unhandled, .nameNotFound, .connectionRefused, .connectionFailed, .tls, .closedBeforeResponse,
       .malformedResponse:
       502
@@ -45,7 +53,9 @@ public enum Failure: Error, Sendable, Equatable {
   /// The error's word in Proxy-Status.
   public var proxyStatus: String {
     switch self {
-    case .unhandled: "destination_not_found"
+    case .misdirected, .unhandled: "destination_not_found"
+    case .methodNotAllowed: "http_request_denied"
+    case .connectionsExhausted: "proxy_internal_response"
     case .onlyIfCached: "http_request_denied"
     case .provider: "proxy_internal_error"
     case .requestBody: "http_request_error"
@@ -65,6 +75,10 @@ public enum Failure: Error, Sendable, Equatable {
   /// What happened, in one sentence.
   public var sentence: String {
     switch self {
+    case .misdirected(let host, let domains):
+      "Regent serves \(domains) \(domains == 1 ? "domain" : "domains"), and none answers at \"\(host)\"."
+    case .methodNotAllowed: "This method is not served here."
+    case .connectionsExhausted: "Regent serves as many connections as it may."
     case .unhandled: "No provider of this domain answers this request."
     case .onlyIfCached: "The request asks for a stored response only, and there is none that may be used."
     case .provider(let reason): "A provider failed: \(reason)."
@@ -84,19 +98,43 @@ public enum Failure: Error, Sendable, Equatable {
   /// How the failure counts for `stale-if-error`; nil where it was not the origin's.
   var originFailure: OriginFailure? {
     switch self {
-    case .unhandled, .onlyIfCached, .provider, .requestBody: nil
+    case .misdirected, .methodNotAllowed, .connectionsExhausted, .unhandled, .onlyIfCached, .provider,
+      .requestBody:
+      nil
     default: .unreachable
     }
   }
 
   func response(to request: Request) -> Response {
-    var response = Response(status: status, text: "\(status) \(StatusLines.reason(status)): \(sentence)\n")
-    if status == 503 {
-      response = Response(status: status, text: "\(sentence)\n", fields: [(.retryAfter, "1")])
-    }
+    let text = "\(status) \(StatusLines.reason(status)): \(sentence)\n\(advice)"
+    var response = Response(status: status, text: text, fields: extraFields)
     response.cacheStatus = CacheStatus(.forwarded(request.forwarded))
     response.failure = self
     return response
+  }
+}
+
+extension Failure {
+  /// What can be done about it, after the sentence.
+  private var advice: String {
+    guard case .misdirected(let host, _) = self else { return "" }
+    return """
+      To add one, put this into the configuration and restart:
+
+        [[domain]]
+        name = "example"
+        hosts = ["\(host)"]
+        upstream = "https://origin.example"
+
+      """
+  }
+
+  private var extraFields: [(FieldName, String)] {
+    switch status {
+    case 405: [(.allow, "GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH")]
+    case 503: [(.retryAfter, "1")]
+    default: []
+    }
   }
 }
 

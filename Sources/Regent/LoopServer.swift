@@ -88,13 +88,12 @@ final class LoopServer {
 
   // MARK: From a head to a request
 
-  enum Routing {
-    case request(Request)
-    case answer(Response)
-  }
-
-  func route(_ head: RequestHead, content: RequestContent?, isSurplus: Bool) -> Routing {
-    if let refusal = refusal(head) { return .answer(refusal) }
+  /// The request that a head makes. One that no domain may be asked carries its refusal.
+  func request(_ head: RequestHead, content: RequestContent?, isSurplus: Bool) -> Request {
+    switch head.method {
+    case .connect, .trace, .purge: return refused(head, .methodNotAllowed)
+    default: break
+    }
     let host = head.fields.bytes[head.host]
     if !host.elementsEqual(lastHost.host) {
       lastHost = (Array(host)[...], router.routes(host: host), Router.isLoopback(host))
@@ -103,9 +102,16 @@ final class LoopServer {
     guard
       let match = router.match(
         lastHost.routes, path: head.fields.bytes[path], method: head.method, atLoopback: lastHost.isLoopback)
-    else { return .answer(misdirected(host)) }
-    if isSurplus, match.domain != adminDomain { return .answer(Self.full) }
-    return .request(request(head, match, path, content))
+    else { return refused(head, misdirected(host)) }
+    if isSurplus, match.domain != adminDomain { return refused(head, .connectionsExhausted) }
+    return request(head, match, path, content)
+  }
+
+  private func refused(_ head: RequestHead, _ refusal: Failure) -> Request {
+    Request(
+      head: head, domain: domains[adminDomain], path: 0..<0, query: nil, key: RecordKey([]),
+      directives: .none,
+      wall: loop.clock.wall, now: loop.clock.now, body: nil, refusal: refusal, meters: meters)
   }
 
   private func request(
@@ -125,39 +131,9 @@ final class LoopServer {
       body: content.map { LoopBoundContent($0, on: loop) }, meters: meters)
   }
 
-  /// What no domain may be asked for.
-  private func refusal(_ head: RequestHead) -> Response? {
-    switch head.method {
-    case .connect, .trace, .purge:
-      return Response(
-        status: 405, text: "405 Method Not Allowed: \(head.method.text) is not served here.\n",
-        fields: [(.allow, "GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH")])
-    default: break
-    }
-    guard !head.fields.contains(.expect) || head.expectsContinue else {
-      return Response(status: 417, text: "417 Expectation Failed: only 100-continue can be expected.\n")
-    }
-    return nil
-  }
-
-  private func misdirected(_ host: ArraySlice<UInt8>) -> Response {
+  private func misdirected(_ host: ArraySlice<UInt8>) -> Failure {
     meters.misdirected.add(1)
     let name = String(decoding: host.prefix(255).filter { (0x21..<0x7F).contains($0) }, as: UTF8.self)
-    let count = router.domainCount
-    let text = """
-      421 Misdirected Request: Regent serves \(count) \(count == 1 ? "domain" : "domains"), and none answers at "\(name)".
-      To add one, put this into the configuration and restart:
-
-        [[domain]]
-        name = "example"
-        hosts = ["\(name)"]
-        upstream = "https://origin.example"
-
-      """
-    return Response(status: 421, text: text)
+    return .misdirected(host: name, domains: router.domainCount)
   }
-
-  private static let full = Response(
-    status: 503, text: "503 Service Unavailable: Regent serves as many connections as it may.\n",
-    fields: [(.retryAfter, "1")])
 }

@@ -27,12 +27,14 @@ public final class Request: Sendable {
   public let candidate: Candidate?
   /// Why the nearest cache could not answer.
   public let forwarded: FwdReason
+  /// Why no provider is asked at all.
+  let refusal: Failure?
   let meters: LoopMeters
 
   init(
     head: RequestHead, domain: Domain, path: Range<Int>, query: Range<Int>?, key: RecordKey,
     directives: RequestDirectives, wall: Int64, now: Int64, body: (any RequestBody)?,
-    candidate: Candidate? = nil, forwarded: FwdReason = .bypass, meters: LoopMeters
+    candidate: Candidate? = nil, forwarded: FwdReason = .bypass, refusal: Failure? = nil, meters: LoopMeters
   ) {
     self.head = head
     self.domain = domain
@@ -45,6 +47,7 @@ public final class Request: Sendable {
     self.body = body
     self.candidate = candidate
     self.forwarded = forwarded
+    self.refusal = refusal
     self.meters = meters
   }
 

@@ -18,10 +18,30 @@ public struct Response: Sendable {
   public var metadata: StoredMetadata?
   /// The age in seconds to be sent, for a response from a store.
   public var age: Int32?
+  /// What few responses have, kept apart so that the others stay small in every task they pass through.
+  private var aside: Aside?
+
+  private final class Aside: Sendable {
+    let revalidation: Candidate?
+    let failure: Failure?
+
+    init(revalidation: Candidate?, failure: Failure?) {
+      self.revalidation = revalidation
+      self.failure = failure
+    }
+  }
+
   /// The stored response to revalidate behind this one, which is served stale.
-  public var revalidation: Candidate?
+  public var revalidation: Candidate? {
+    get { aside?.revalidation }
+    set { aside = Aside(revalidation: newValue, failure: aside?.failure) }
+  }
+
   /// What went wrong on the way, for Proxy-Status (RFC 9209).
-  public var failure: Failure?
+  public var failure: Failure? {
+    get { aside?.failure }
+    set { aside = Aside(revalidation: aside?.revalidation, failure: newValue) }
+  }
 
   public init(
     status: Int, fields: ResponseFields, body: ResponseBody,

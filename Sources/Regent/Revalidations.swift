@@ -1,12 +1,12 @@
 // Which keys are being revalidated behind a stale answer: at most one revalidation for each, over all loops.
 
+import RegentLoop
 import RegentStorage
-import Synchronization
 
 /// The keys whose revalidation is in the air, bounded.
 final class Revalidations: Sendable {
   static let bound = 1024
-  private let keys = Mutex<Set<RecordKey>>([])
+  private let keys = Lock<Set<RecordKey>>([])
 
   /// Whether the caller is to revalidate the key; then it owes an ``end(_:)``.
   func begin(_ key: RecordKey) -> Bool {

@@ -3,12 +3,11 @@
 import Logging
 import RegentHTTP
 import RegentLoop
-import Synchronization
 
 /// What the server writes down of requests. Secrets never come here: no fields, no queries.
 final class ServerLog: Sendable {
   let logger: Logger
-  private let last = Mutex<[String: (second: Int64, suppressed: Int)]>([:])
+  private let last = Lock<[String: (second: Int64, suppressed: Int)]>([:])
 
   /// How many kinds are told apart; beyond it they share one.
   static let kinds = 256

@@ -128,10 +128,12 @@ extension ByteStream {
     }
   }
 
-  /// Sends all of `bytes` and then `slices`; waits, at most `stall` at a time, while the peer does not take them.
-  public func write(_ bytes: [UInt8], then slices: [Slice] = [], stall: Duration) async throws(StreamError) {
+  /// Sends `bytes` and then `slices`, all but their first `start` bytes; waits, at most `stall` at a time, while the peer does not take them.
+  public func write(
+    _ bytes: [UInt8], then slices: [Slice] = [], from start: Int = 0, stall: Duration
+  ) async throws(StreamError) {
     let total = slices.reduce(bytes.count) { $0 + $1.count }
-    var done = 0
+    var done = start
     var turn = 0
     while done < total {
       switch send(bytes, then: slices, skipping: done) {

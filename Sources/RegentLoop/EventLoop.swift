@@ -14,7 +14,7 @@ import Synchronization
   public let index: Int
   // Unsafe: libevent's base, made in init, freed in deinit, used on this thread only.
   let base: OpaquePointer
-  private let inbox = Mutex<[UnownedJob]>([])
+  private let inbox = Lock<[UnownedJob]>([])
   private let isAwake = Atomic<Bool>(false)
   private let wake: Int32
   private var ready: [UnownedJob] = []

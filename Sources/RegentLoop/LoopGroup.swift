@@ -7,7 +7,7 @@ import Synchronization
 /// A number of event loops and their threads.
 public final class LoopGroup: Sendable {
   public let loops: [EventLoop]
-  private let threads = Mutex<[pthread_t]>([])
+  private let threads = Lock<[pthread_t]>([])
 
   /// Makes `count` loops (1 to 1024) and starts their threads.
   public init(count: Int) throws(SystemError) {
