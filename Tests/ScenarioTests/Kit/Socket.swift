@@ -6,7 +6,7 @@ import Glibc
 import Synchronization
 
 /// How long the kit waits for anything before it calls it a hang, in seconds.
-let patience = 30
+let patience = 20
 
 /// What went wrong on a socket.
 enum SocketError: Error, Equatable {
