@@ -16,3 +16,10 @@ static inline long regent_SSL_CTX_set_session_cache_mode(SSL_CTX *context, long 
 static inline long regent_SSL_CTX_set_mode(SSL_CTX *context, long mode) {
   return SSL_CTX_set_mode(context, mode);
 }
+static inline int regent_is_unexpected_eof(unsigned long code) {
+#ifdef SSL_R_UNEXPECTED_EOF_WHILE_READING
+  return ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
+#else
+  return 0;
+#endif
+}

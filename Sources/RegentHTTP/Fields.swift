@@ -40,27 +40,42 @@ public struct Fields: Sendable {
     for line in lines { present.insert(line.name) }
   }
 
-  /// Adds a line at the end. The caller vouches that name and value are valid field content.
-  public mutating func append(_ name: FieldName, _ value: some Sequence<UInt8>) {
+  init(bytes: [UInt8], lines: [FieldLine], present: FieldNameSet) {
+    self.bytes = bytes
+    self.lines = lines
+    self.present = present
+  }
+
+  /// Adds a line at the end; false, and nothing added, where the value could not stand in a message.
+  @discardableResult
+  public mutating func append(_ name: FieldName, _ value: some Sequence<UInt8>) -> Bool {
     append(name, named: FieldName.bytes(of: name), value)
   }
 
-  /// Adds a line whose name is not in the table. The caller vouches that name and value are valid.
-  public mutating func append(named name: some Sequence<UInt8>, _ value: some Sequence<UInt8>) {
-    append(.other, named: name, value)
+  /// Adds a line under any name; false, and nothing added, where name or value could not stand in a message.
+  @discardableResult
+  public mutating func append(named name: some Sequence<UInt8>, _ value: some Sequence<UInt8>) -> Bool {
+    append(nil, named: name, value)
   }
 
   private mutating func append(
-    _ known: FieldName, named name: some Sequence<UInt8>, _ value: some Sequence<UInt8>
-  ) {
+    _ known: FieldName?, named name: some Sequence<UInt8>, _ value: some Sequence<UInt8>
+  ) -> Bool {
     let nameStart = bytes.count
     bytes.append(contentsOf: name)
     let valueStart = bytes.count
     bytes.append(contentsOf: value)
+    let spelled = bytes[nameStart..<valueStart]
+    guard spelled.isFieldName, bytes[valueStart...].isFieldValue else {
+      bytes.removeSubrange(nameStart...)
+      return false
+    }
+    let known = known ?? FieldName(spelled)
     lines.append(
       FieldLine(
         name: known, nameRange: nameStart..<valueStart, valueRange: valueStart..<bytes.count))
     present.insert(known)
+    return true
   }
 
   public func contains(_ name: FieldName) -> Bool { present.contains(name) }
@@ -101,12 +116,24 @@ public struct FieldNameSet: Sendable, Equatable {
   }
 
   public mutating func insert(_ name: FieldName) {
-    if name.rawValue < 64 { low |= 1 << UInt64(name.rawValue) } else { high |= 1 << UInt64(name.rawValue - 64) }
+    if name.rawValue < 64 {
+      low |= 1 << UInt64(name.rawValue)
+    } else {
+      high |= 1 << UInt64(name.rawValue - 64)
+    }
   }
 
   public func contains(_ name: FieldName) -> Bool {
     name.rawValue < 64
       ? low & (1 << UInt64(name.rawValue)) != 0 : high & (1 << UInt64(name.rawValue - 64)) != 0
+  }
+
+  /// The names that are in either set.
+  public func union(_ other: FieldNameSet) -> FieldNameSet {
+    var both = self
+    both.low |= other.low
+    both.high |= other.high
+    return both
   }
 
   public func isDisjoint(with other: FieldNameSet) -> Bool { low & other.low == 0 && high & other.high == 0 }

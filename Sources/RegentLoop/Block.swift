@@ -1,39 +1,69 @@
 // A block of bytes with one writer and any number of readers: the unit in which bodies are read, kept and sent.
 // The writer only ever appends, and publishes what it appended; readers see published bytes alone, which never change.
+// Header and bytes are one allocation, so that a block costs what `overhead` says and nothing more.
 
-import Synchronization
+import Glibc
+public import Synchronization
+
+/// What precedes a block's bytes in its one allocation.
+@usableFromInline struct BlockHeader {
+  @usableFromInline let capacity: UInt32
+  /// The place of an `Atomic<UInt32>`; never read or written by this name.
+  // ManagedBuffer wants a copyable header, and an Atomic is not.
+  @usableFromInline let published: UInt32 = 0
+
+  @inlinable init(capacity: UInt32) { self.capacity = capacity }
+}
+
+extension UnsafeMutablePointer where Pointee == BlockHeader {
+  /// The count of published bytes.
+  // Unsafe: an Atomic<UInt32> is laid out as a UInt32, and this one is touched through here alone.
+  @unsafe @inlinable var published: UnsafeMutablePointer<Atomic<UInt32>> {
+    unsafe (UnsafeMutableRawPointer(self) + MemoryLayout<UInt32>.size)
+      .assumingMemoryBound(to: Atomic<UInt32>.self)
+  }
+}
 
 /// An append-only block of bytes, allocated in one piece, read by many while one writer still fills it.
 ///
-/// `append` and `fill` belong to the one writer; everything else may be called from any thread.
-// @unchecked: the storage behind `base` is written only past `published` by the single writer and read only
-// before it; `published` is released after the write and acquired before the read.
-@safe public final class Block: @unchecked Sendable {
-  /// How many bytes the block can hold.
-  public let capacity: Int
-  // Unsafe: owned by this object alone, freed in deinit.
-  private let base: UnsafeMutablePointer<UInt8>
-  private let published: Atomic<Int>
+/// A block is a reference: copies of it share their bytes. `append` and `fill` belong to the one writer;
+/// everything else may be called from any thread. A block holds less than 4 GiB.
+// @unchecked: the bytes are written only past `published` by the single writer and read only before it;
+// `published` is released after the write and acquired before the read.
+@safe public struct Block: @unchecked Sendable {
+  @usableFromInline let storage: ManagedBuffer<BlockHeader, UInt8>
 
   public init(capacity: Int) {
-    precondition(capacity >= 0, "a block cannot hold less than nothing")
-    self.capacity = capacity
-    // Unsafe: freed in deinit, and nowhere else.
-    unsafe base = UnsafeMutablePointer.allocate(capacity: max(capacity, 1))
-    published = Atomic(0)
+    precondition(capacity >= 0 && capacity <= Int(UInt32.max), "a block holds 0 to 4 GiB")
+    storage = ManagedBuffer.create(minimumCapacity: capacity) { _ in
+      BlockHeader(capacity: UInt32(capacity))
+    }
   }
 
-  public convenience init(_ bytes: [UInt8]) {
+  public init(_ bytes: [UInt8]) {
     self.init(capacity: bytes.count)
     append(bytes.span)
   }
 
-  deinit { unsafe base.deallocate() }
+  /// How many bytes the block can hold.
+  @inlinable public var capacity: Int {
+    // Unsafe: the header lives as long as the storage and `capacity` never changes.
+    unsafe storage.withUnsafeMutablePointerToHeader { unsafe Int($0.pointee.capacity) }
+  }
 
   /// How many bytes are published.
-  public var count: Int { published.load(ordering: .acquiring) }
+  @inlinable public var count: Int {
+    // Unsafe: the header lives as long as the storage; the count is atomic.
+    unsafe storage.withUnsafeMutablePointerToHeader {
+      unsafe Int($0.published.pointee.load(ordering: .acquiring))
+    }
+  }
+
   /// How many bytes may still be appended.
-  public var room: Int { capacity - published.load(ordering: .relaxed) }
+  public var room: Int { capacity - count }
+
+  /// Whether both are the same block, not merely equal bytes.
+  @inlinable public static func === (one: Block, other: Block) -> Bool { one.storage === other.storage }
 
   /// Appends as many of the bytes as there is room for; returns how many.
   @discardableResult
@@ -57,12 +87,14 @@ import Synchronization
   func fill<Failure: Error>(
     _ write: (UnsafeMutableBufferPointer<UInt8>) throws(Failure) -> Int
   ) throws(Failure) -> Int {
-    let start = published.load(ordering: .relaxed)
-    let written = unsafe try write(
-      UnsafeMutableBufferPointer(start: base + start, count: capacity - start))
-    precondition(written >= 0 && written <= capacity - start, "a block was filled past its end")
-    published.store(start + written, ordering: .releasing)
-    return written
+    try unsafe storage.withUnsafeMutablePointers { (header, base) throws(Failure) -> Int in
+      let start = unsafe Int(header.published.pointee.load(ordering: .relaxed))
+      let free = unsafe Int(header.pointee.capacity) - start
+      let written = unsafe try write(UnsafeMutableBufferPointer(start: base + start, count: free))
+      precondition(written >= 0 && written <= free, "a block was filled past its end")
+      unsafe header.published.pointee.store(UInt32(start + written), ordering: .releasing)
+      return written
+    }
   }
 
   /// The published bytes.
@@ -70,34 +102,44 @@ import Synchronization
     _ read: (Span<UInt8>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     // Unsafe: the span covers published bytes only and does not outlive the call.
-    try unsafe read(Span(_unsafeStart: base, count: count))
-  }
-}
-
-/// A part of a block's published bytes.
-public struct Slice: Sendable {
-  public let block: Block
-  public let range: Range<Int>
-
-  public init(_ block: Block, _ range: Range<Int>) {
-    precondition(
-      range.lowerBound >= 0 && range.upperBound <= block.count, "a slice must lie within published bytes")
-    self.block = block
-    self.range = range
+    try unsafe storage.withUnsafeMutablePointers { (header, base) throws(Failure) -> Result in
+      let count = unsafe Int(header.published.pointee.load(ordering: .acquiring))
+      return try unsafe read(Span(_unsafeStart: base, count: count))
+    }
   }
 
-  public init(_ block: Block) { self.init(block, 0..<block.count) }
-  public init(_ bytes: [UInt8]) { self.init(Block(bytes)) }
-
-  public var count: Int { range.count }
-
-  public func withBytes<Result, Failure: Error>(
-    _ read: (Span<UInt8>) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    try block.withBytes { (all: Span<UInt8>) throws(Failure) in try read(all.extracting(range)) }
+  /// Appends these published bytes to an array, in one copy.
+  public func copy(_ range: Range<Int>, onto bytes: inout [UInt8]) {
+    precondition(range.lowerBound >= 0 && range.upperBound <= count, "a copy must lie within published bytes")
+    // Unsafe: the line before proved the bounds; the pointer does not leave the closure.
+    unsafe storage.withUnsafeMutablePointerToElements { base in
+      unsafe bytes.append(
+        contentsOf: UnsafeBufferPointer(start: base + range.lowerBound, count: range.count))
+    }
   }
 
-  public var bytes: [UInt8] {
-    withBytes { span in span.indices.map { span[$0] } }
+  /// Whether the published bytes from `start` on begin with `bytes`.
+  public func holds(_ bytes: [UInt8], at start: Int = 0) -> Bool {
+    guard start >= 0, start <= count, bytes.count <= count - start else { return false }
+    // Unsafe: the line before proved the bounds; neither pointer leaves the closures.
+    return unsafe storage.withUnsafeMutablePointerToElements { base in
+      unsafe bytes.withUnsafeBytes { other in
+        guard let otherBase = other.baseAddress else { return true }
+        return unsafe memcmp(base + start, otherBase, other.count) == 0
+      }
+    }
   }
+
+  /// The bytes of memory that a block of this capacity takes beyond its capacity: the object's header and what
+  /// glibc's malloc adds, 8 bytes before the piece and its size rounded up to 16.
+  public static func overhead(capacity: Int) -> Int {
+    let object = 2 * MemoryLayout<Int>.size + MemoryLayout<BlockHeader>.size
+    return allocated(object + capacity) - capacity
+  }
+
+  /// The bytes that glibc's malloc sets aside for a piece of this size.
+  public static func allocated(_ size: Int) -> Int { max(32, (size + 8 + 15) & ~15) }
+
+  /// The bytes of memory that this block takes in all.
+  public var footprint: Int { capacity + Block.overhead(capacity: capacity) }
 }

@@ -1,0 +1,4 @@
+// expect: import: a hot module with Foundation.
+import Foundation
+import Logging
+import RegentHTTP

@@ -1,0 +1,2 @@
+enum NoOpening {}
+// expect: opening

@@ -1,0 +1,3 @@
+// expect: undone
+// TODO later
+enum Undone {}

@@ -1,0 +1,9 @@
+// expect: import: XCTest
+// expect: sleep
+// expect: disabled
+import XCTest
+
+@Test(.disabled("later")) func later() {}
+
+
+func waits() { usleep(1000) }

@@ -1,0 +1,132 @@
+// The admin pages: what the daemon knows of itself, to read only. A provider like any other; nothing here changes state.
+
+import RegentCaching
+import RegentHTTP
+import RegentLoop
+import RegentStorage
+
+/// Answers `/stats`.
+final class AdminProvider: Provider {
+  let name = "admin"
+  private let statistics: Statistics
+  private let domain: Int
+
+  /// `domain` is the admin domain's own number.
+  init(_ statistics: Statistics, domain: Int) {
+    self.statistics = statistics
+    self.domain = domain
+  }
+
+  func perform(_ request: Request) async throws -> Response {
+    guard request.pathBytes.elementsEqual("/stats".utf8) else {
+      guard request.domain.number == domain else { throw Unhandled() }
+      return Response(status: 404, text: "There is no such page here; /stats is one.\n")
+    }
+    guard request.method == .get || request.method == .head else {
+      return Response(status: 405, text: "This page is to be read.\n", fields: [(.allow, "GET, HEAD")])
+    }
+    var fields = Fields()
+    fields.append(.contentType, "application/json".utf8)
+    fields.append(.cacheControl, "no-store".utf8)
+    fields.append(named: "X-Content-Type-Options".utf8, "nosniff".utf8)
+    let json = statistics.json(now: request.now)
+    return Response(status: 200, fields: .parsed(fields), body: .whole(Slice(json)))
+  }
+}
+
+/// The figures of all loops, summed when they are asked for.
+final class Statistics: Sendable {
+  private let version: String
+  private let started: Int64
+  private let domains: [String]
+  private let providers: [String]
+  private let loops: [LoopMeters]
+  private let memory: MemoryStore?
+
+  init(
+    version: String, started: Int64, domains: [String], providers: [String], loops: [LoopMeters], memory: MemoryStore?
+  ) {
+    self.version = version
+    self.started = started
+    self.domains = domains
+    self.providers = providers
+    self.loops = loops
+    self.memory = memory
+  }
+
+  func json(now: Int64) -> [UInt8] {
+    var json = JSONWriter()
+    json.object { json in
+      json.value("version", version)
+      json.value("uptime", Int((now - started) / 1_000_000_000))
+      json.value("workers", loops.count)
+      json.object("connections", writeConnections)
+      json.object("origins", writeOrigins)
+      json.object("domains", writeDomains)
+      json.object("providers", writeProviders)
+      if let memory { json.object("memory") { write(memory.statistics, &$0) } }
+    }
+    return json.bytes + [0x0A]
+  }
+
+  private func sum(_ count: (LoopMeters) -> Int) -> Int { loops.reduce(0) { $0 + count($1) } }
+
+  private func writeConnections(_ json: inout JSONWriter) {
+    json.value("open", sum { $0.connections.count })
+    json.value("accepted", sum { $0.accepted.count })
+    json.value("refused", sum { $0.refused.count })
+    json.value("descriptors-exhausted", sum { $0.exhausted.count })
+    json.value("bad-requests", sum { $0.badRequests.count })
+    json.value("misdirected", sum { $0.misdirected.count })
+  }
+
+  private func writeOrigins(_ json: inout JSONWriter) {
+    json.value("connections", sum { $0.originConnections.count })
+    json.value("requests", sum { $0.originRequests.count })
+    json.value("retries", sum { $0.originRetries.count })
+  }
+
+  private func writeDomains(_ json: inout JSONWriter) {
+    for (number, name) in domains.enumerated() {
+      json.object(name) { json in
+        json.value("requests", sum { $0.domains[number].requests.count })
+        json.value("hits", sum { $0.domains[number].hits.count })
+        json.value("misses", sum { $0.domains[number].misses.count })
+        json.value("stale", sum { $0.domains[number].stale.count })
+        json.value("revalidations", sum { $0.domains[number].revalidations.count })
+        json.value("errors", sum { $0.domains[number].errors.count })
+        json.value("bytes-in", sum { $0.domains[number].bytesIn.count })
+        json.value("bytes-out", sum { $0.domains[number].bytesOut.count })
+        json.object("latency-microseconds") { writeLatency(number, &$0) }
+      }
+    }
+  }
+
+  private func writeLatency(_ number: Int, _ json: inout JSONWriter) {
+    let all = loops.map { $0.domains[number].latency.counts }
+    guard var counts = all.first else { return }
+    for other in all.dropFirst() { for index in counts.indices { counts[index] += other[index] } }
+    for (name, part) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)] {
+      json.value(name, Int(LatencyHistogram.quantile(part, of: counts) / 1000))
+    }
+  }
+
+  private func writeProviders(_ json: inout JSONWriter) {
+    for (index, name) in providers.enumerated() {
+      json.object(name) { json in
+        json.value("answered", sum { $0.providers[index].answered.count })
+        json.value("passed", sum { $0.providers[index].passed.count })
+        json.value("errors", sum { $0.providers[index].errors.count })
+      }
+    }
+  }
+
+  private func write(_ memory: MemoryStatistics, _ json: inout JSONWriter) {
+    json.value("entries", memory.entries)
+    json.value("bytes", memory.bytes)
+    json.value("budget", memory.budget)
+    json.value("insertions", memory.insertions)
+    json.value("evictions", memory.evictions)
+    json.value("refusals", memory.refusals)
+  }
+}

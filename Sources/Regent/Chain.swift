@@ -1,0 +1,136 @@
+// The walk: the providers of the request's domain in order until one answers, then its response back through those
+// that it passed, nearest first. Stale answers and what is revalidated behind them are decided here, for all caches.
+
+import RegentCaching
+import RegentLoop
+import RegentStorage
+import Synchronization
+
+/// An ordered list of providers, each registered for a set of domains.
+public final class Chain: Sendable {
+  struct Link: Sendable {
+    let provider: any Provider
+    let handler: (any ResponseHandler)?
+    let domains: RequestDomain
+  }
+
+  let links: [Link]
+  private let revalidations = Revalidations()
+
+  init(_ links: [Link]) { self.links = links }
+
+  /// Builds chains: `Chain.Builder().next(cache).next(origin, domains: github).build()`.
+  public struct Builder {
+    private var links: [Link] = []
+
+    public init() {}
+
+    /// The same chain with one more provider at its end.
+    public consuming func next(_ provider: any Provider, domains: RequestDomain = .any) -> Builder {
+      links.append(Link(provider: provider, handler: provider as? any ResponseHandler, domains: domains))
+      return self
+    }
+
+    public consuming func build() -> Chain { Chain(links) }
+  }
+
+  /// The answer to a request. Never fails: what goes wrong becomes an answer that says so.
+  public func respond(to request: Request) async -> Response {
+    var request = request
+    do {
+      return try await walk(&request)
+    } catch {
+      return recover(from: error, request)
+    }
+  }
+
+  private func walk(_ request: inout Request) async throws -> Response {
+    for index in links.indices where links[index].domains.contains(number: request.domain.number) {
+      do {
+        let response = try await links[index].provider.perform(request)
+        request.meters.providers[index].answered.add(1)
+        if response.revalidation != nil { revalidate(behind: response, request, from: index) }
+        return index == 0 ? response : await handBack(response, request, from: index)
+      } catch let unhandled as Unhandled {
+        request.meters.providers[index].passed.add(1)
+        request = request.learning(unhandled)
+      } catch {
+        request.meters.providers[index].errors.add(1)
+        throw error
+      }
+    }
+    throw Failure.unhandled
+  }
+
+  private func handBack(_ response: Response, _ request: Request, from index: Int) async -> Response {
+    var response = response
+    for passed in links[..<index].reversed() where passed.domains.contains(number: request.domain.number) {
+      guard let handler = passed.handler else { continue }
+      if response.storability == .store { response.cacheStatus.stored = true }
+      await handler.handle(response, for: request)
+    }
+    return response
+  }
+
+  /// A stale answer where one is allowed, else one that names what went wrong.
+  private func recover(from error: any Error, _ request: Request) -> Response {
+    let failure = error as? Failure ?? .provider("\(error)")
+    if let origin = failure.originFailure, let candidate = request.candidate,
+      let stale = candidate.answer(after: origin, request)
+    {
+      var response = stale
+      response.failure = failure
+      return response
+    }
+    return failure.response(to: request)
+  }
+
+  // MARK: Revalidation behind
+
+  /// Asks the providers after a cache for a fresh response, once for each key, however many clients got the stale one.
+  private func revalidate(behind response: Response, _ request: Request, from index: Int) {
+    guard let candidate = response.revalidation, let loop = EventLoop.current,
+      revalidations.begin(request.key)
+    else { return }
+    request.meters.domains[request.domain.number].revalidations.add(1)
+    Task(executorPreference: loop) { [self] in
+      await refresh(request.revalidating(candidate), after: index)
+      revalidations.end(request.key)
+    }
+  }
+
+  private func refresh(_ request: Request, after cache: Int) async {
+    for index in links.indices.dropFirst(cache + 1)
+    where links[index].domains.contains(number: request.domain.number) {
+      do {
+        let response = try await links[index].provider.perform(request)
+        request.meters.providers[index].answered.add(1)
+        _ = await handBack(response, request, from: index)
+        if case .stream(let stream) = response.body { _ = await stream.completion() }
+        return
+      } catch is Unhandled {
+        continue
+      } catch {
+        request.meters.providers[index].errors.add(1)
+        return  // the stale copy stays for as long as its window lasts
+      }
+    }
+  }
+}
+
+extension Candidate {
+  /// This stored response as the answer after an origin's failure, where the rules allow it (RFC 5861 section 4).
+  func answer(after failure: OriginFailure, _ request: Request) -> Response? {
+    let verdict = StaleIfError.decide(
+      metadata, request: request.directives, policy: request.domain.policy, failure: failure, now: request.wall)
+    guard case .serve(let age, let reason) = verdict else { return nil }
+    var response = Response(
+      status: Int(metadata.status), fields: .parsed(fields), body: body,
+      cacheStatus: CacheStatus(
+        .hit, ttl: metadata.remainingFreshness(policy: request.domain.policy, now: request.wall),
+        detail: .stale(reason)))
+    response.metadata = metadata
+    response.age = age
+    return response
+  }
+}

@@ -1,0 +1,177 @@
+// One client's connection: heads in, answers out, in order. While it is idle it holds no task and no buffer; a task
+// starts when a head is complete and ends when nothing more of the client's input is complete.
+// The steps of an exchange: receive, route, respond (the chain), write, count.
+
+import RegentConfig
+import RegentHTTP
+import RegentLoop
+import RegentStorage
+
+final class ClientConnection: StreamDelegate {
+  enum State { case idle, receivingHead, serving, lingering, closed }
+
+  let stream: ByteStream
+  let server: LoopServer
+  var state = State.idle
+  /// What was received and not yet used; empty while idle.
+  var input: [UInt8] = []
+  private var parser: RequestParser
+  private var lingered = 0
+  /// Whether it was let in beyond the limit on connections: then it gets one answer, and only from the admin pages.
+  let isSurplus: Bool
+
+  /// How long, and for how many bytes, a client's unread input is taken after the last answer, so that it is not lost.
+  static let lingerTime = Duration.seconds(2)
+  static let lingerBytes = 1 << 20
+
+  init(_ stream: ByteStream, server: LoopServer, isSurplus: Bool) {
+    self.stream = stream
+    self.server = server
+    self.isSurplus = isSurplus
+    parser = RequestParser(limits: server.limits)
+  }
+
+  func start() {
+    stream.delegate = self
+    stream.setDeadline(in: isSurplus ? .seconds(1) : server.timeouts.head)
+    stream.resumeReading()
+  }
+
+  func close() {
+    guard state != .closed else { return }
+    state = .closed
+    input = []
+    stream.close()
+    server.closed(self)
+  }
+
+  // MARK: Receiving
+
+  func streamBecameReadable() {
+    switch state {
+    case .idle, .receivingHead: receiveHead()
+    case .serving: stream.pauseReading()
+    case .lingering: linger()
+    case .closed: break
+    }
+  }
+
+  func streamDeadlinePassed() {
+    switch state {
+    case .receivingHead: refuse(status: 408, "The request's head did not arrive in time.")
+    case .idle, .lingering: close()
+    case .serving, .closed: break
+    }
+  }
+
+  private func receiveHead() {
+    switch stream.receive() {
+    case .bytes(let count): received(count)
+    case .wouldBlock: break
+    case .end, .failed: close()
+    }
+  }
+
+  private func received(_ count: Int) {
+    let scratch = stream.loop.scratch
+    do throws(ParseError) {
+      let head: RequestHead?
+      if input.isEmpty {
+        head = try scratch.withBytes { bytes throws(ParseError) in try parser.parse(bytes) }
+        let used = head == nil ? 0 : parser.consumed
+        if used < count { scratch.copy(used..<count, onto: &input) }
+      } else {
+        scratch.copy(0..<count, onto: &input)
+        head = try parse(input)
+        if head != nil { input.removeFirst(parser.consumed) }
+      }
+      if let head { begin(head) } else { awaitRest() }
+    } catch {
+      refuse(error)
+    }
+  }
+
+  /// The head's deadline is absolute: it is set once, at the head's first byte.
+  private func awaitRest() {
+    guard state == .idle else { return }
+    state = .receivingHead
+    if !isSurplus { stream.setDeadline(in: server.timeouts.head) }
+  }
+
+  private func begin(_ head: RequestHead) {
+    state = .serving
+    stream.setDeadline(nil)
+    let connection = LoopBound(self, stream.loop)
+    Task(executorPreference: stream.loop) { await connection.value.serve(head) }
+  }
+
+  /// The next request that the client sent without waiting, if its head is here.
+  func nextPipelined() throws(ParseError) -> RequestHead? {
+    guard !input.isEmpty else { return nil }
+    guard let head = try parse(input) else { return nil }
+    input.removeFirst(parser.consumed)
+    return head
+  }
+
+  private func parse(_ bytes: [UInt8]) throws(ParseError) -> RequestHead? { try parser.parse(bytes.span) }
+
+  /// Waits for the next request, holding nothing.
+  func rest() {
+    if input.isEmpty {
+      input = []
+      state = .idle
+      stream.setDeadline(in: server.timeouts.idle)
+    } else {
+      state = .idle
+      awaitRest()
+    }
+    stream.resumeReading()
+  }
+
+  // MARK: Refusing and ending
+
+  func refuse(_ error: ParseError) {
+    server.meters.badRequests.add(1)
+    server.log.refused(error)
+    refuse(status: error.status, error.rule.sentence)
+  }
+
+  private func refuse(status: Int, _ sentence: String) {
+    var writer = MessageWriter(reusing: stream.loop.takeBuffer())
+    let text = "\(status) \(StatusLines.reason(status)): \(sentence)\n"
+    let response = Response(status: status, text: text)
+    server.writer.write(
+      response, ending: .length(text.utf8.count), keepAlive: false, version: .http11, now: stream.loop.clock.wall,
+      to: &writer)
+    writer.bytes.append(contentsOf: text.utf8)
+    _ = stream.send(writer.bytes, then: [], skipping: 0)
+    stream.loop.giveBack(writer.bytes)
+    endOrderly()
+  }
+
+  /// Ends the connection so that the client can still read what was sent: closing over unread input would reset it.
+  func endOrderly() {
+    guard state != .closed else { return }
+    state = .lingering
+    input = []
+    stream.shutdownWriting()
+    stream.setDeadline(in: Self.lingerTime)
+    stream.resumeReading()
+  }
+
+  /// Ends the connection so that the client knows its answer is not whole.
+  func abort() {
+    if state != .closed { stream.resetOnClose() }
+    close()
+  }
+
+  private func linger() {
+    switch stream.receive() {
+    case .bytes(let count):
+      lingered += count
+      if lingered > Self.lingerBytes { close() }
+    case .wouldBlock: break
+    case .end, .failed: close()
+    }
+  }
+}

@@ -1,0 +1,191 @@
+// The daemon's life, start to end in one place: bind, build, listen, say READY, wait for a signal, drain, stop.
+
+import Logging
+import RegentCaching
+public import RegentConfig
+import RegentHTTP
+import RegentLoop
+import RegentStorage
+
+/// Why the daemon could not start: a sentence and an exit code of sysexits.h.
+public struct DaemonError: Error, Sendable {
+  public let message: String
+  public let exitCode: Int32
+
+  static let unavailable: Int32 = 69
+  static let system: Int32 = 71
+  static let permission: Int32 = 77
+}
+
+/// What the loops share.
+struct DaemonParts: Sendable {
+  let configuration: Configuration
+  let chain: Chain
+  let router: Router
+  let domains: [Domain]
+  let meters: [LoopMeters]
+  let log: ServerLog
+  let connectionLimit: Int
+}
+
+public enum Daemon {
+  /// Runs the daemon until SIGTERM or SIGINT; requests in flight are finished.
+  public static func run(_ configuration: Configuration, version: String) throws(DaemonError) {
+    Signals.prepare()
+    let log = ServerLog(makeLogger(configuration))
+    let notify = ServiceNotification()
+    do throws(SystemError) {
+      let workers = configuration.server.workers > 0 ? configuration.server.workers : LoopGroup.availableCores
+      let sockets = try bind(configuration, workers: workers)
+      let group = try LoopGroup(count: workers)
+      let parts = try build(configuration, group, version: version, log: log)
+      let servers = start(parts, group, sockets)
+      for address in Set(sockets.flatMap { $0.map(\.address.description) }).sorted() {
+        log.logger.info("listening on \(address)")
+      }
+      notify.send("READY=1")
+      waitForEnd(log)
+      notify.send("STOPPING=1")
+      drain(servers, group, patience: configuration.timeouts.drain)
+      group.stop()
+    } catch {
+      throw DaemonError(error)
+    }
+  }
+
+  private static func makeLogger(_ configuration: Configuration) -> Logger {
+    let level = Logger.Level(rawValue: configuration.log.level.rawValue) ?? .info
+    let isJournal = Environment.value("JOURNAL_STREAM") != nil
+    return Logger(label: "regent") { _ in StandardErrorLog(level: level, isJournal: isJournal) }
+  }
+
+  /// The listening sockets, for each address one to every loop.
+  private static func bind(_ configuration: Configuration, workers: Int) throws(SystemError) -> [[ListeningSocket]] {
+    let backlog = Int32(clamping: configuration.limits.backlog)
+    var sockets: [[ListeningSocket]] = []
+    for address in configuration.server.listen {
+      for bound in try address.socketAddresses() {
+        do throws(SystemError) {
+          sockets.append(try ListeningSocket.open(bound, count: workers, backlog: backlog))
+        } catch {
+          if error.isMissingFamily, sockets.count + configuration.server.listen.count > 1 { continue }
+          throw SystemError(call: "cannot listen on \(bound.description)", code: error.code)
+        }
+      }
+    }
+    return sockets
+  }
+
+  private static func build(
+    _ configuration: Configuration, _ group: LoopGroup, version: String, log: ServerLog
+  ) throws(SystemError) -> DaemonParts {
+    let admin = configuration.domains.count
+    var domains = configuration.domains.enumerated().map { Domain(number: $0, $1) }
+    domains.append(Domain(number: admin, name: "regent", policy: .init(kind: .networkOnly), keyPrefix: []))
+    let meters = group.loops.map { _ in LoopMeters(domains: domains.count, providers: configuration.providers.count + 1) }
+    var builder = Chain.Builder()
+    var memory: MemoryStore?
+    for entry in configuration.providers {
+      let set = RequestDomain(entry.domains, configuration)
+      switch entry.kind {
+      case .memory:
+        let store = memory ?? MemoryStore(
+          budget: configuration.memory.size.bytes, maxObject: configuration.memory.maxObject.bytes)
+        memory = store
+        builder = builder.next(MemoryProvider(store: store), domains: set)
+      case .fixtures:
+        let files = try BlockingPool(name: "regent-files", threads: 2)
+        builder = builder.next(try FixturesProvider(configuration, files: files), domains: set)
+      case .upstream:
+        let upstream = UpstreamProvider(configuration, group: group, resolver: try Resolver(), meters: meters)
+        builder = builder.next(upstream, domains: set)
+      }
+    }
+    let statistics = Statistics(
+      version: version, started: LoopClock.read().now, domains: domains.map(\.name),
+      providers: configuration.providers.map(\.kind.rawValue) + ["admin"], loops: meters, memory: memory)
+    builder = builder.next(AdminProvider(statistics, domain: admin), domains: adminDomains(configuration, admin))
+    return DaemonParts(
+      configuration: configuration, chain: builder.build(),
+      router: Router(configuration.domains, admin: admin, pathPrefixes: configuration.server.pathPrefixes),
+      domains: domains, meters: meters, log: log,
+      connectionLimit: DescriptorLimit.raise(reserving: group.loops.count * 8 + 64, wanted: configuration.limits.connections))
+  }
+
+  /// Where the admin pages are the chain's last word: at their own domain, and at a default domain without an upstream.
+  private static func adminDomains(_ configuration: Configuration, _ admin: Int) -> RequestDomain {
+    var set = RequestDomain(admin)
+    for (number, domain) in configuration.domains.enumerated() where domain.isDefault && domain.upstream == nil {
+      set.insert(RequestDomain(number))
+    }
+    return set
+  }
+
+  private static func start(
+    _ parts: DaemonParts, _ group: LoopGroup, _ sockets: [[ListeningSocket]]
+  ) -> LoopLocal<LoopServer> {
+    let servers = LoopLocal(group) { LoopServer(parts, on: $0) }
+    for loop in group.loops {
+      // A path has one socket only; the first loop serves it.
+      let own = sockets.compactMap { loop.index < $0.count ? $0[loop.index] : nil }
+      loop.run { servers.value.listen(own) }
+    }
+    return servers
+  }
+
+  private static func waitForEnd(_ log: ServerLog) {
+    while true {
+      switch Signals.next() {
+      case .terminate, .interrupt: return
+      case .hangUp: log.logger.notice("SIGHUP: this version reads its configuration at the start only")
+      }
+    }
+  }
+
+  /// Lets the loops finish what is in flight, at most for `patience`.
+  private static func drain(_ servers: LoopLocal<LoopServer>, _ group: LoopGroup, patience: Duration) {
+    let done = Latch(group.loops.count)
+    for loop in group.loops {
+      Task(executorPreference: loop) {
+        servers.value.drain()
+        let deadline = loop.clock.now &+ patience.nanoseconds
+        while !servers.value.isEmpty, loop.clock.now < deadline { await loop.sleep(for: .milliseconds(20)) }
+        servers.value.closeAll()
+        done.countDown()
+      }
+    }
+    done.wait()
+  }
+}
+
+extension DaemonError {
+  init(_ error: SystemError) {
+    message = error.description
+    exitCode = error.isPermission ? Self.permission : error.isAddress ? Self.unavailable : Self.system
+  }
+}
+
+extension RequestDomain {
+  init(_ domains: ProviderEntry.Domains, _ configuration: Configuration) {
+    switch domains {
+    case .any: self = .any
+    case .named(let names):
+      self = configuration.domains.indices.filter { names.contains(configuration.domains[$0].name) }
+        .reduce(into: RequestDomain()) { $0.insert(RequestDomain($1)) }
+    }
+  }
+}
+
+extension ListenAddress {
+  func socketAddresses() throws(SystemError) -> [SocketAddress] {
+    let found: [SocketAddress?] =
+      switch self {
+      case .tcp(let address, let port): [SocketAddress(ip: address, port: port)]
+      case .anyAddress(let port): [SocketAddress(ip: "0.0.0.0", port: port), SocketAddress(ip: "::", port: port)]
+      case .unix(let path): [SocketAddress(path: path)]
+      }
+    let addresses = found.compactMap { $0 }
+    guard addresses.count == found.count else { throw SystemError.noSuchAddress("\(self)") }
+    return addresses
+  }
+}

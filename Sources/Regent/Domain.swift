@@ -1,0 +1,47 @@
+// A domain as the daemon serves it: its number, its rules, and the identity under which its responses are stored.
+
+public import RegentCaching
+import RegentConfig
+
+/// One domain of the configuration.
+public final class Domain: Sendable {
+  /// The domain's number, from 0: its place in ``RequestDomain`` sets and in the counters.
+  public let number: Int
+  public let name: String
+  public let policy: CachePolicy
+  /// What every key of the domain begins with: the origin's scheme, host and port.
+  let keyPrefix: [UInt8]
+
+  init(number: Int, name: String, policy: CachePolicy, keyPrefix: [UInt8]) {
+    self.number = number
+    self.name = name
+    self.policy = policy
+    self.keyPrefix = keyPrefix
+  }
+
+  /// The domain of a configuration's entry.
+  convenience init(number: Int, _ entry: RegentConfig.Domain) {
+    var prefix: [UInt8] = []
+    if let upstream = entry.upstream {
+      CacheKey.append(
+        scheme: upstream.scheme == .https ? .https : .http, host: upstream.host.utf8, port: upstream.port,
+        path: upstream.basePath.utf8, query: String.UTF8View?.none, onto: &prefix)
+    }
+    // Domains of one origin may differ in their rules and in what their fixtures hold: they share nothing.
+    CacheKey.append(component: entry.name.utf8, onto: &prefix)
+    self.init(number: number, name: entry.name, policy: CachePolicy(entry), keyPrefix: prefix)
+  }
+}
+
+extension CachePolicy {
+  init(_ entry: RegentConfig.Domain) {
+    self.init(
+      kind: CachePolicy.Kind(rawValue: entry.policy.rawValue) ?? .http, ttl: entry.ttl?.wholeSeconds,
+      stale: entry.stale?.wholeSeconds)
+  }
+}
+
+extension Duration {
+  /// Whole seconds, clamped to what RFC 9111 section 1.2.2 asks of delta-seconds.
+  var wholeSeconds: Int32 { Int32(clamping: components.seconds) }
+}

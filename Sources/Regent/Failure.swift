@@ -1,0 +1,122 @@
+// What can go wrong with a request, in one closed list: each failure with its status, its word for Proxy-Status
+// (RFC 9209 section 2.3), and a sentence for people. Nothing else decides what a client is told.
+
+import RegentCaching
+import RegentHTTP
+public import RegentLoop
+
+/// Why a request has no good answer.
+public enum Failure: Error, Sendable, Equatable {
+  /// No provider answered.
+  case unhandled
+  /// The request said `only-if-cached`, and nothing stored may answer.
+  case onlyIfCached
+  /// A provider threw an error of its own.
+  case provider(String)
+  /// The client broke off or was too slow while its content was read.
+  case requestBody
+  /// The origin's name has no address.
+  case nameNotFound(String)
+  case connectionRefused
+  case connectionTimedOut
+  /// No connection for another reason: the system's sentence.
+  case connectionFailed(String)
+  case tls(TLSFailure)
+  /// The origin closed or reset the connection before its response's head was there.
+  case closedBeforeResponse
+  case responseTimedOut
+  /// The origin's response breaks HTTP's rules: the sentence of the broken one.
+  case malformedResponse(String)
+  /// Too many requests wait for a connection to this origin.
+  case overloaded
+
+  public var status: Int {
+    switch self {
+    case .onlyIfCached, .connectionTimedOut, .responseTimedOut: 504
+    case .requestBody: 400
+    case .provider: 500
+    case .overloaded: 503
+    case .unhandled, .nameNotFound, .connectionRefused, .connectionFailed, .tls, .closedBeforeResponse,
+      .malformedResponse:
+      502
+    }
+  }
+
+  /// The error's word in Proxy-Status.
+  public var proxyStatus: String {
+    switch self {
+    case .unhandled: "destination_not_found"
+    case .onlyIfCached: "http_request_denied"
+    case .provider: "proxy_internal_error"
+    case .requestBody: "http_request_error"
+    case .nameNotFound: "dns_error"
+    case .connectionRefused: "connection_refused"
+    case .connectionTimedOut: "connection_timeout"
+    case .connectionFailed: "destination_unavailable"
+    case .tls(.certificate): "tls_certificate_error"
+    case .tls: "tls_protocol_error"
+    case .closedBeforeResponse: "http_response_incomplete"
+    case .responseTimedOut: "http_response_timeout"
+    case .malformedResponse: "http_protocol_error"
+    case .overloaded: "connection_limit_reached"
+    }
+  }
+
+  /// What happened, in one sentence.
+  public var sentence: String {
+    switch self {
+    case .unhandled: "No provider of this domain answers this request."
+    case .onlyIfCached: "The request asks for a stored response only, and there is none that may be used."
+    case .provider(let reason): "A provider failed: \(reason)."
+    case .requestBody: "The request's content ended early or came too slowly."
+    case .nameNotFound(let reason): "The origin's name has no address: \(reason)."
+    case .connectionRefused: "The origin refused the connection."
+    case .connectionTimedOut: "The origin did not accept the connection in time."
+    case .connectionFailed(let reason): "There is no connection to the origin: \(reason)."
+    case .tls(let failure): "\(StreamError.tls(failure))."
+    case .closedBeforeResponse: "The origin closed the connection before it answered."
+    case .responseTimedOut: "The origin did not answer in time."
+    case .malformedResponse(let rule): "The origin's response is malformed: \(rule)"
+    case .overloaded: "Too many requests wait for a connection to this origin."
+    }
+  }
+
+  /// How the failure counts for `stale-if-error`; nil where it was not the origin's.
+  var originFailure: OriginFailure? {
+    switch self {
+    case .unhandled, .onlyIfCached, .provider, .requestBody: nil
+    default: .unreachable
+    }
+  }
+
+  func response(to request: Request) -> Response {
+    var response = Response(status: status, text: "\(status) \(StatusLines.reason(status)): \(sentence)\n")
+    if status == 503 { response = Response(status: status, text: "\(sentence)\n", fields: [(.retryAfter, "1")]) }
+    response.cacheStatus = CacheStatus(.forwarded(request.forwarded))
+    response.failure = self
+    return response
+  }
+}
+
+extension Failure {
+  /// The failure that a stream's error means while a connection is made.
+  init(connecting error: StreamError) {
+    switch error {
+    case .timedOut: self = .connectionTimedOut
+    case .nameNotFound(let reason): self = .nameNotFound(reason)
+    case .tls(let failure): self = .tls(failure)
+    case .system(let error) where error.isRefusal: self = .connectionRefused
+    case .system(let error): self = .connectionFailed(error.reason)
+    case .closed, .truncated: self = .connectionFailed("closed while connecting")
+    }
+  }
+
+  /// The failure that a stream's error means while a response's head is awaited.
+  init(awaiting error: StreamError) {
+    switch error {
+    case .timedOut: self = .responseTimedOut
+    case .tls(let failure): self = .tls(failure)
+    default: self = .closedBeforeResponse
+    }
+  }
+}

@@ -1,0 +1,163 @@
+// The server as one loop has it: its listeners, its connections, its counters, and the way from a head to a request.
+
+import RegentCaching
+import RegentConfig
+import RegentHTTP
+import RegentLoop
+import RegentStorage
+
+final class LoopServer {
+  let loop: EventLoop
+  let chain: Chain
+  let meters: LoopMeters
+  let writer: ResponseWriter
+  let limits: MessageLimits
+  let timeouts: Configuration.Timeouts
+  let log: ServerLog
+  let domains: [Domain]
+  let adminDomain: Int
+  private(set) var isDraining = false
+  private let router: Router
+  private let connectionLimit: Int
+  private var listeners: [Listener] = []
+  private var connections: [ObjectIdentifier: ClientConnection] = [:]
+  private var surplus = 0
+  private var lastHost: (host: ArraySlice<UInt8>, routes: [Router.Route], isLoopback: Bool) = ([], [], false)
+
+  /// How many connections beyond the limit each loop lets in, so that the admin pages can still be asked why.
+  static let surplusLimit = 8
+
+  init(_ parts: DaemonParts, on loop: EventLoop) {
+    self.loop = loop
+    chain = parts.chain
+    meters = parts.meters[loop.index]
+    writer = ResponseWriter(name: parts.configuration.server.name)
+    limits = MessageLimits(parts.configuration.limits)
+    timeouts = parts.configuration.timeouts
+    log = parts.log
+    domains = parts.domains
+    adminDomain = parts.domains.count - 1
+    router = parts.router
+    connectionLimit = max(1, parts.connectionLimit / parts.meters.count)
+  }
+
+  // MARK: Connections
+
+  func listen(_ sockets: [ListeningSocket]) {
+    for socket in sockets {
+      listeners.append(Listener(socket, on: loop) { [unowned self] stream in accepted(stream) })
+    }
+  }
+
+  private func accepted(_ stream: ByteStream) {
+    meters.accepted.add(1)
+    meters.exhausted.set(listeners.reduce(0) { $0 + $1.exhaustions })
+    let isSurplus = connections.count - surplus >= connectionLimit
+    if isSurplus, surplus >= Self.surplusLimit {
+      meters.refused.add(1)
+      stream.close()
+      return
+    }
+    if isSurplus { surplus += 1 }
+    let connection = ClientConnection(stream, server: self, isSurplus: isSurplus)
+    connections[ObjectIdentifier(connection)] = connection
+    meters.connections.set(connections.count)
+    connection.start()
+  }
+
+  func closed(_ connection: ClientConnection) {
+    guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
+    if connection.isSurplus { surplus -= 1 }
+    meters.connections.set(connections.count)
+  }
+
+  /// Stops accepting, ends idle connections, and lets the others finish.
+  func drain() {
+    isDraining = true
+    for listener in listeners { listener.close() }
+    listeners = []
+    for connection in connections.values where connection.state == .idle { connection.close() }
+  }
+
+  /// Ends what is left.
+  func closeAll() {
+    for connection in Array(connections.values) { connection.abort() }
+  }
+
+  var isEmpty: Bool { connections.isEmpty }
+
+  // MARK: From a head to a request
+
+  enum Routing {
+    case request(Request)
+    case answer(Response)
+  }
+
+  func route(_ head: RequestHead, content: RequestContent?, isSurplus: Bool) -> Routing {
+    if let refusal = refusal(head) { return .answer(refusal) }
+    let host = head.fields.bytes[head.host]
+    if !host.elementsEqual(lastHost.host) {
+      lastHost = (Array(host)[...], router.routes(host: host), Router.isLoopback(host))
+    }
+    let path = head.target.form == .asterisk ? head.target.raw : head.target.path
+    guard
+      let match = router.match(
+        lastHost.routes, path: head.fields.bytes[path], method: head.method, atLoopback: lastHost.isLoopback)
+    else { return .answer(misdirected(host)) }
+    if isSurplus, match.domain != adminDomain { return .answer(Self.full) }
+    return .request(request(head, match, path, content))
+  }
+
+  private func request(
+    _ head: RequestHead, _ match: Router.Match, _ path: Range<Int>, _ content: RequestContent?
+  ) -> Request {
+    let domain = domains[match.domain]
+    let path = path.lowerBound + match.prefix..<path.upperBound
+    var key: [UInt8] = []
+    key.reserveCapacity(domain.keyPrefix.count + path.count + (head.target.query?.count ?? 0) + 8)
+    key.append(contentsOf: domain.keyPrefix)
+    let bytes = head.fields.bytes
+    CacheKey.appendTarget(
+      path: path.isEmpty ? [0x2F] : bytes[path], query: head.target.query.map { bytes[$0] }, onto: &key)
+    return Request(
+      head: head, domain: domain, path: path, query: head.target.query, key: RecordKey(key),
+      directives: RequestDirectives(head.fields), wall: loop.clock.wall, now: loop.clock.now,
+      body: content.map { LoopBoundContent($0, on: loop) }, meters: meters)
+  }
+
+  /// What no domain may be asked for.
+  private func refusal(_ head: RequestHead) -> Response? {
+    switch head.method {
+    case .connect, .trace, .purge:
+      return Response(
+        status: 405, text: "405 Method Not Allowed: \(head.method.text) is not served here.\n",
+        fields: [(.allow, "GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH")])
+    default: break
+    }
+    guard !head.fields.contains(.expect) || head.expectsContinue else {
+      return Response(status: 417, text: "417 Expectation Failed: only 100-continue can be expected.\n")
+    }
+    return nil
+  }
+
+  private func misdirected(_ host: ArraySlice<UInt8>) -> Response {
+    meters.misdirected.add(1)
+    let name = String(decoding: host.prefix(255).filter { (0x21..<0x7F).contains($0) }, as: UTF8.self)
+    let count = router.domainCount
+    let text = """
+      421 Misdirected Request: Regent serves \(count) \(count == 1 ? "domain" : "domains"), and none answers at "\(name)".
+      To add one, put this into the configuration and restart:
+
+        [[domain]]
+        name = "example"
+        hosts = ["\(name)"]
+        upstream = "https://origin.example"
+
+      """
+    return Response(status: 421, text: text)
+  }
+
+  private static let full = Response(
+    status: 503, text: "503 Service Unavailable: Regent serves as many connections as it may.\n",
+    fields: [(.retryAfter, "1")])
+}

@@ -1,0 +1,181 @@
+// The memory cache as a provider: the rules are RegentCaching's, the keeping is the store's. A record's own head is
+// [metadata | length of the selecting values | selecting values | the response's own lines].
+
+import RegentCaching
+import RegentHTTP
+import RegentLoop
+public import RegentStorage
+
+/// Answers from memory, and keeps what it may of what passes by.
+public final class MemoryProvider: ResponseHandler {
+  public let name = "memory"
+  public let store: MemoryStore
+
+  public init(store: MemoryStore) { self.store = store }
+
+  // MARK: Answering
+
+  public func perform(_ request: Request) async throws -> Response {
+    guard request.method == .get || request.method == .head else { throw Unhandled(.method) }
+    guard request.domain.policy.kind != .networkOnly else { throw Unhandled(.bypass) }
+    guard let record = find(request) else { throw Unhandled(.uriMiss) }
+    guard let head = RecordHead(record.head) else { throw Unhandled(.miss) }
+    let policy = request.domain.policy
+    switch Reuse.decide(head.metadata, request: request.directives, policy: policy, now: request.wall) {
+    case .serve(let age):
+      return answer(record, head, age: age, detail: .none, request)
+    case .serveStale(let age, let reason):
+      var response = answer(record, head, age: age, detail: .stale(reason), request)
+      if reason != .requestMaxStale { response.revalidation = candidate(record, head) }
+      return response
+    case .validate(let reason):
+      throw Unhandled(reason.fwd, candidate: candidate(record, head))
+    case .no(let reason):
+      throw Unhandled(reason.fwd)
+    }
+  }
+
+  private func find(_ request: Request) -> Record? {
+    store.lookup(request.key, now: request.now) { record in
+      RecordHead.selects(record.head, request.head.fields)
+    }
+  }
+
+  private func answer(
+    _ record: Record, _ head: RecordHead, age: Int32, detail: CacheDetail, _ request: Request
+  ) -> Response {
+    let status = CacheStatus(
+      .hit, ttl: head.metadata.remainingFreshness(policy: request.domain.policy, now: request.wall), detail: detail)
+    var response = Response(
+      status: Int(head.metadata.status), fields: .stored(shared: record.sharedHead, own: head.lines),
+      body: record.responseBody, cacheStatus: status)
+    response.metadata = head.metadata
+    response.age = age
+    return response
+  }
+
+  private func candidate(_ record: Record, _ head: RecordHead) -> Candidate {
+    let fields = ResponseFields.stored(shared: record.sharedHead, own: head.lines).parsed
+    return Candidate(metadata: head.metadata, fields: fields, body: record.responseBody)
+  }
+
+  // MARK: Keeping
+
+  public func handle(_ response: Response, for request: Request) async {
+    if Invalidation.applies(method: request.method, status: UInt16(clamping: response.status)) {
+      return invalidate(response, request)
+    }
+    guard response.storability == .store, let metadata = response.metadata, request.method == .get else { return }
+    switch response.body {
+    case .empty: insert(.bytes([]), response, metadata, request)
+    case .whole(let slice): insert(.slices([slice]), response, metadata, request)
+    case .stream(let stream): keep(stream, response, metadata, request)
+    }
+  }
+
+  /// Keeps a body that still arrives; it is stored when its end is proven.
+  private func keep(_ stream: BodyStream, _ response: Response, _ metadata: StoredMetadata, _ request: Request) {
+    guard let loop = EventLoop.current, stream.keep(limit: store.maxObject, account: store.budget) else { return }
+    Task(executorPreference: loop) {
+      if case .finished = await stream.completion() {
+        self.insert(.stream(stream), response, metadata, request)
+      } else {
+        stream.stopKeeping()
+      }
+    }
+  }
+
+  private func insert(
+    _ body: OfferedBody, _ response: Response, _ metadata: StoredMetadata, _ request: Request
+  ) {
+    let fields = response.fields.parsed
+    var shared: [UInt8] = []
+    var own: [UInt8] = []
+    guard RecordHead.append(metadata, fields, request.head.fields, onto: &own) else { return }
+    StoredFields.split(fields, shared: &shared, own: &own)
+    _ = store.insert(request.key, head: own, sharedHead: shared, body: body, now: request.now) { record in
+      RecordHead.selects(record.head, request.head.fields)
+    }
+  }
+
+  /// RFC 9111 section 4.4: a successful unsafe request makes what is stored for its target unusable.
+  private func invalidate(_ response: Response, _ request: Request) {
+    _ = store.remove(request.key) { _ in true }
+    let origin = Invalidation.Origin(request)
+    let fields = response.fields.parsed
+    for reference in fields.all(.location) + fields.all(.contentLocation) {
+      guard let target = Invalidation.sameOriginTarget(reference, of: origin, path: request.pathBytes) else { continue }
+      var key = request.domain.keyPrefix
+      CacheKey.appendTarget(path: target.path, query: target.query, onto: &key)
+      _ = store.remove(RecordKey(key)) { _ in true }
+    }
+  }
+}
+
+extension Invalidation.Origin {
+  /// The origin as the client names it: what Location and Content-Location are compared with.
+  init(_ request: Request) {
+    let head = request.head
+    let isTLS = head.target.scheme == .https
+    self.init(
+      scheme: isTLS ? .https : .http, host: Array(head.fields.bytes[head.host]),
+      port: head.port ?? (isTLS ? 443 : 80))
+  }
+}
+
+extension Record {
+  /// The stored body as a response's.
+  var responseBody: ResponseBody {
+    switch body {
+    case .packed(let slice): slice.count == 0 ? .empty : .whole(slice)
+    case .stream(let stream): .stream(stream)
+    }
+  }
+}
+
+/// The layout of a record's own head.
+struct RecordHead {
+  let metadata: StoredMetadata
+  let lines: Slice
+
+  private static let varyStart = StoredMetadata.encodedCount + 2
+
+  /// Takes a head apart; nil for one that is damaged.
+  init?(_ head: Slice) {
+    let parts = head.withBytes { bytes -> (StoredMetadata, Int)? in
+      guard let metadata = StoredMetadata.decode(bytes), let vary = Self.varyCount(bytes) else { return nil }
+      return (metadata, Self.varyStart + vary)
+    }
+    guard let (metadata, start) = parts else { return nil }
+    self.metadata = metadata
+    let lower = head.range.lowerBound + start
+    lines = Slice(head.block, lower..<head.range.upperBound)
+  }
+
+  /// Whether the stored response's Vary selects it for a request with these fields (RFC 9111 section 4.1).
+  static func selects(_ head: Slice, _ requestFields: Fields) -> Bool {
+    head.withBytes { bytes in
+      guard let count = varyCount(bytes) else { return false }
+      return count == 0 || Vary.matches(bytes.extracting(varyStart..<varyStart + count), requestFields: requestFields)
+    }
+  }
+
+  /// Appends everything but the lines; false where the response's Vary cannot be kept.
+  static func append(
+    _ metadata: StoredMetadata, _ responseFields: Fields, _ requestFields: Fields, onto head: inout [UInt8]
+  ) -> Bool {
+    metadata.encode(onto: &head)
+    var vary: [UInt8] = []
+    guard Vary.encode(responseFields: responseFields, requestFields: requestFields, onto: &vary) else { return false }
+    head.append(UInt8(truncatingIfNeeded: vary.count))
+    head.append(UInt8(truncatingIfNeeded: vary.count >> 8))
+    head.append(contentsOf: vary)
+    return true
+  }
+
+  private static func varyCount(_ bytes: Span<UInt8>) -> Int? {
+    guard bytes.count >= varyStart else { return nil }
+    let count = Int(bytes[varyStart - 2]) | Int(bytes[varyStart - 1]) << 8
+    return varyStart + count <= bytes.count ? count : nil
+  }
+}

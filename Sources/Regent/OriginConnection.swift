@@ -1,0 +1,129 @@
+// One connection to an origin: sends one request, reads one response, and knows whether it may be used again.
+
+import RegentConfig
+import RegentHTTP
+import RegentLoop
+import RegentStorage
+
+final class OriginConnection: StreamDelegate {
+  let stream: ByteStream
+  /// Whether it carried an exchange before: then it may have died unnoticed.
+  var wasUsed = false
+  private unowned let origin: Origin
+  private var parser: ResponseParser
+  /// What was received of the response and not yet used.
+  private var input: [UInt8] = []
+
+  /// RFC 9110 section 15.2 lets an origin send any number of interim responses; more than this is abuse.
+  static let interimBound = 8
+
+  init(_ stream: ByteStream, origin: Origin, limits: MessageLimits) {
+    self.stream = stream
+    self.origin = origin
+    parser = ResponseParser(limits: limits)
+  }
+
+  func close() { origin.drop(self) }
+
+  // MARK: While idle
+
+  /// An idle origin has nothing to say: an end, or bytes that nobody asked for.
+  func streamBecameReadable() { origin.drop(self) }
+  func streamDeadlinePassed() { origin.drop(self) }
+
+  // MARK: The response's head
+
+  /// The final response's head. Interim ones are passed over.
+  func head(_ timeouts: Configuration.Timeouts) async throws(Failure) -> ResponseHead {
+    stream.setDeadline(in: timeouts.firstByte)
+    var interim = 0
+    while true {
+      let head = try await nextHead()
+      if head.status >= 200 {
+        stream.setDeadline(nil)
+        return head
+      }
+      interim += 1
+      if head.status == 101 { throw .malformedResponse("101 without an upgrade was sent.") }
+      if interim > Self.interimBound { throw .malformedResponse("Too many interim responses came.") }
+    }
+  }
+
+  private func nextHead() async throws(Failure) -> ResponseHead {
+    if !input.isEmpty, let head = try parse() { return head }
+    while true {
+      do { try await stream.readable() } catch { throw Failure(awaiting: error) }
+      switch stream.receive() {
+      case .bytes(let count): if let head = try parse(received: count) { return head }
+      case .wouldBlock: continue
+      case .end: throw input.isEmpty ? .closedBeforeResponse : .malformedResponse("The head ended early.")
+      case .failed(let error): throw Failure(awaiting: error)
+      }
+    }
+  }
+
+  /// Parses what was just received where it lies, and copies only what is left of it.
+  private func parse(received count: Int) throws(Failure) -> ResponseHead? {
+    let scratch = stream.loop.scratch
+    guard input.isEmpty else {
+      scratch.copy(0..<count, onto: &input)
+      return try parse()
+    }
+    do throws(ParseError) {
+      let head = try scratch.withBytes { bytes throws(ParseError) in try parser.parse(bytes) }
+      scratch.copy((head == nil ? 0 : parser.consumed)..<count, onto: &input)
+      return head
+    } catch {
+      throw .malformedResponse(error.description)
+    }
+  }
+
+  private func parse() throws(Failure) -> ResponseHead? {
+    do throws(ParseError) {
+      guard let head = try parse(input) else { return nil }
+      input.removeFirst(parser.consumed)
+      return head
+    } catch {
+      throw .malformedResponse(error.description)
+    }
+  }
+
+  private func parse(_ bytes: [UInt8]) throws(ParseError) -> ResponseHead? { try parser.parse(bytes.span) }
+
+  // MARK: The response's body
+
+  /// The body if all of it is here already, and whether the connection may be used again; nil if more is to come.
+  func wholeBody(_ framing: BodyFraming, keepAlive: Bool) throws(Failure) -> (body: ResponseBody, reusable: Bool)? {
+    switch framing {
+    case .none: return (.empty, keepAlive && input.isEmpty)
+    case .length(0): return (.empty, keepAlive && input.isEmpty)
+    case .length(let length) where input.count >= length:
+      let block = Block(capacity: length)
+      block.append(input.span.extracting(0..<length))
+      let isExact = input.count == length
+      input.removeAll(keepingCapacity: input.capacity <= 16 << 10)
+      return (.whole(Slice(block)), keepAlive && isExact)
+    case .length, .untilClose, .chunked: return nil
+    }
+  }
+
+  /// Reads the rest of the response into `writer`; then the connection goes back to its origin, or is closed.
+  func fill(
+    _ writer: BodyWriter, _ framing: BodyFraming, keepAlive: Bool, _ timeouts: Configuration.Timeouts
+  ) async {
+    var filler = BodyFiller(stream, framing, timeouts: timeouts)
+    let outcome = await filler.fill(writer, from: input)
+    input = []
+    switch outcome {
+    case .success(let reusable):
+      writer.finish()
+      if reusable && keepAlive { origin.remember(self) }
+      origin.giveBack(self, reusable: reusable && keepAlive)
+    case .failure(let failure):
+      writer.fail(failure)
+      origin.drop(self)
+    }
+  }
+
+  func giveBack(reusable: Bool) { origin.giveBack(self, reusable: reusable) }
+}

@@ -1,0 +1,33 @@
+// The one idea of the house: whatever can answer is a provider, and a chain asks them in turn.
+
+public import RegentCaching
+
+/// Something that can answer requests.
+public protocol Provider: Sendable {
+  /// The name under which it is counted, a token.
+  var name: String { get }
+
+  /// Answers `request`, or throws ``Unhandled`` to let the next provider in the chain try.
+  ///
+  /// Any other error ends the walk, unless something stale may be served instead.
+  func perform(_ request: Request) async throws -> Response
+}
+
+/// A provider that also wants to see the responses that providers after it produced: caches fill here.
+public protocol ResponseHandler: Provider {
+  /// Sees a response to a request that it let pass. Nearest to the origin first comes last.
+  func handle(_ response: Response, for request: Request) async
+}
+
+/// A provider's word that it cannot answer, with what it found out.
+public struct Unhandled: Error, Sendable {
+  /// Why a cache could not answer.
+  public let reason: FwdReason?
+  /// A stored response that could answer once it is validated.
+  public let candidate: Candidate?
+
+  public init(_ reason: FwdReason? = nil, candidate: Candidate? = nil) {
+    self.reason = reason
+    self.candidate = candidate
+  }
+}

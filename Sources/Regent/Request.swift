@@ -1,0 +1,96 @@
+// A request on its way through a chain: what was parsed, where it belongs, and what is known of it so far.
+// Immutable: a provider that learns something throws it with `Unhandled`, and the chain hands on a new value.
+
+public import RegentCaching
+public import RegentHTTP
+public import RegentStorage
+
+/// A request as providers see it.
+public final class Request: Sendable {
+  /// The head as it was parsed; conditions and ranges are the client's.
+  public let head: RequestHead
+  /// The domain that the request belongs to.
+  public let domain: Domain
+  /// Where path and query lie in the head's bytes; a domain's path prefix is left out already.
+  public let path: Range<Int>
+  public let query: Range<Int>?
+  /// What the response is stored under: the origin's identity, the path and the query.
+  public let key: RecordKey
+  /// The request's own cache directives (RFC 9111 section 5.2.1).
+  public let directives: RequestDirectives
+  /// When it arrived: wall time in seconds, and monotonic time in nanoseconds.
+  public let wall: Int64
+  public let now: Int64
+  /// The content, if there is any.
+  public let body: (any RequestBody)?
+  /// A stored response that could answer once it is validated.
+  public let candidate: Candidate?
+  /// Why the nearest cache could not answer.
+  public let forwarded: FwdReason
+  let meters: LoopMeters
+
+  init(
+    head: RequestHead, domain: Domain, path: Range<Int>, query: Range<Int>?, key: RecordKey,
+    directives: RequestDirectives, wall: Int64, now: Int64, body: (any RequestBody)?,
+    candidate: Candidate? = nil, forwarded: FwdReason = .bypass, meters: LoopMeters
+  ) {
+    self.head = head
+    self.domain = domain
+    self.path = path
+    self.query = query
+    self.key = key
+    self.directives = directives
+    self.wall = wall
+    self.now = now
+    self.body = body
+    self.candidate = candidate
+    self.forwarded = forwarded
+    self.meters = meters
+  }
+
+  public var method: Method { head.method }
+
+  /// The path's bytes; "/" where the target had none.
+  public var pathBytes: ArraySlice<UInt8> { path.isEmpty ? [0x2F] : head.fields.bytes[path] }
+  /// The query's bytes, without the question mark; nil where there is none.
+  public var queryBytes: ArraySlice<UInt8>? { query.map { head.fields.bytes[$0] } }
+
+  /// The same request with what a provider found out.
+  func learning(_ unhandled: Unhandled) -> Request {
+    guard unhandled.candidate != nil || unhandled.reason != nil else { return self }
+    return Request(
+      head: head, domain: domain, path: path, query: query, key: key, directives: directives, wall: wall, now: now,
+      body: body, candidate: candidate ?? unhandled.candidate,
+      forwarded: forwarded == .bypass ? unhandled.reason ?? .bypass : forwarded, meters: meters)
+  }
+
+  /// The request that revalidates a candidate behind an answer that has left already: no client, no directives.
+  func revalidating(_ candidate: Candidate) -> Request {
+    Request(
+      head: head, domain: domain, path: path, query: query, key: key, directives: .none, wall: wall, now: now,
+      body: nil, candidate: candidate, forwarded: .stale, meters: meters)
+  }
+}
+
+/// A request's content as it arrives. One provider reads it, once.
+public protocol RequestBody: Sendable {
+  /// How the content is framed.
+  var framing: BodyFraming { get }
+  /// Whether all of it was read.
+  var isComplete: Bool { get }
+  /// The next bytes; nil at the content's end. Throws when the client breaks off.
+  func next() async throws -> [UInt8]?
+}
+
+/// A stored response that may answer after validation, or when the origin cannot.
+public struct Candidate: Sendable {
+  public let metadata: StoredMetadata
+  public let fields: Fields
+  public let body: ResponseBody
+
+  public init(metadata: StoredMetadata, fields: Fields, body: ResponseBody) {
+    self.metadata = metadata
+    self.fields = fields
+    self.body = body
+  }
+}

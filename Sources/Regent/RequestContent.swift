@@ -1,0 +1,112 @@
+// A client's content as it arrives: decoded, at the pace of whoever reads it, and with a least rate.
+
+import RegentConfig
+import RegentHTTP
+import RegentLoop
+
+/// The content of the request that a connection is serving.
+// The class is confined to the connection's loop, on which the task that reads it runs.
+final class RequestContent {
+  let framing: BodyFraming
+  /// The content bytes read so far.
+  private(set) var count = 0
+  private unowned let connection: ClientConnection
+  private var decoder: BodyDecoder
+  private var expectsContinue: Bool
+  private let started: Int64
+
+  /// How much unread content is taken after the answer, so that the connection can go on.
+  static let drained = 64 << 10
+
+  init(_ head: RequestHead, of connection: ClientConnection) {
+    framing = head.framing
+    decoder = BodyDecoder(head.framing)
+    expectsContinue = head.expectsContinue
+    self.connection = connection
+    started = connection.stream.loop.clock.now
+  }
+
+  var isComplete: Bool { decoder.isComplete }
+
+  /// The next content bytes; nil at the end.
+  func next() async throws -> [UInt8]? {
+    while true {
+      if let content = try decode() { return content }
+      if decoder.isComplete { return nil }
+      try await invite()
+      try await receive()
+    }
+  }
+
+  /// Takes what is here already of content that nobody read.
+  func takeRest() {
+    guard !decoder.isComplete else { return }
+    while let content = try? decode() {
+      if count > Self.drained { return }
+      _ = content
+    }
+  }
+
+  private func decode() throws(ParseError) -> [UInt8]? {
+    guard !connection.input.isEmpty else { return nil }
+    var content: [UInt8] = []
+    connection.input.removeFirst(try decode(connection.input, into: &content))
+    count += content.count
+    return content.isEmpty ? nil : content
+  }
+
+  /// Decodes what is the message's; how many bytes that were.
+  private func decode(_ input: [UInt8], into content: inout [UInt8]) throws(ParseError) -> Int {
+    var offset = 0
+    while case .content(let range) = try decoder.next(input.span, at: &offset) {
+      content.append(contentsOf: input[range])
+    }
+    return offset
+  }
+
+  /// RFC 9110 section 10.1.1: the client waits for a word before it sends its content.
+  private func invite() async throws {
+    guard expectsContinue else { return }
+    expectsContinue = false
+    let invitation = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
+    try await connection.stream.write(invitation, stall: connection.server.timeouts.writeStall)
+  }
+
+  private func receive() async throws {
+    let stream = connection.stream
+    while true {
+      switch stream.receive() {
+      case .bytes(let received): return stream.loop.scratch.copy(0..<received, onto: &connection.input)
+      case .wouldBlock:
+        stream.setDeadline(deadline)
+        try await stream.readable()
+        stream.setDeadline(nil)
+      case .end: throw Failure.requestBody
+      case .failed(let error): throw error
+      }
+    }
+  }
+
+  /// When a client that sends at the least rate would have sent the next byte.
+  private var deadline: Int64 {
+    let timeouts = connection.server.timeouts
+    let rate = Int64(max(1, timeouts.bodyRate.bytes))
+    let earned = Int64(clamping: count) / rate &* 1_000_000_000
+    return started &+ timeouts.bodyGrace.nanoseconds &+ earned
+  }
+}
+
+/// The content as providers see it: reachable on the connection's loop only.
+struct LoopBoundContent: RequestBody {
+  let framing: BodyFraming
+  private let content: LoopBound<RequestContent>
+
+  init(_ content: RequestContent, on loop: EventLoop) {
+    framing = content.framing
+    self.content = LoopBound(content, loop)
+  }
+
+  var isComplete: Bool { content.value.isComplete }
+
+  func next() async throws -> [UInt8]? { try await content.value.next() }
+}

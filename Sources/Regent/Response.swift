@@ -1,0 +1,79 @@
+// A response on its way back: a status, fields, a body, and how it came about.
+
+public import RegentCaching
+public import RegentHTTP
+public import RegentLoop
+public import RegentStorage
+
+/// What a provider answers.
+public struct Response: Sendable {
+  public var status: Int
+  public var fields: ResponseFields
+  public var body: ResponseBody
+  /// What the caches did (RFC 9211).
+  public var cacheStatus: CacheStatus
+  /// Whether the rules allow the caches that the request passed to store it.
+  public var storability = Storability.refuse(.method)
+  /// What is known of its freshness; nil for responses that no cache has or may have.
+  public var metadata: StoredMetadata?
+  /// The age in seconds to be sent, for a response from a store.
+  public var age: Int32?
+  /// The stored response to revalidate behind this one, which is served stale.
+  public var revalidation: Candidate?
+  /// What went wrong on the way, for Proxy-Status (RFC 9209).
+  public var failure: Failure?
+
+  public init(
+    status: Int, fields: ResponseFields, body: ResponseBody,
+    cacheStatus: CacheStatus = CacheStatus(.forwarded(.bypass))
+  ) {
+    self.status = status
+    self.fields = fields
+    self.body = body
+    self.cacheStatus = cacheStatus
+  }
+
+  /// A short answer of Regent's own in plain text, which nobody stores.
+  public init(status: Int, text: String, fields extra: [(FieldName, String)] = []) {
+    var fields = Fields()
+    fields.append(.contentType, "text/plain; charset=utf-8".utf8)
+    fields.append(.cacheControl, "no-store".utf8)
+    for (name, value) in extra { fields.append(name, value.utf8) }
+    self.init(status: status, fields: .parsed(fields), body: .whole(Slice(Array(text.utf8))))
+  }
+}
+
+/// The fields of a response: parsed, or as a store keeps them, ready to be sent.
+public enum ResponseFields: Sendable {
+  case parsed(Fields)
+  /// Lines as they are sent: those that many records share, and the record's own.
+  case stored(shared: Block?, own: Slice)
+
+  /// The fields, taken apart where they come from a store.
+  public var parsed: Fields {
+    switch self {
+    case .parsed(let fields): return fields
+    case .stored(let shared, let own):
+      var fields = Fields()
+      shared?.withBytes { StoredFields.append(linesOf: $0, to: &fields) }
+      own.withBytes { StoredFields.append(linesOf: $0, to: &fields) }
+      return fields
+    }
+  }
+}
+
+/// The body of a response.
+public enum ResponseBody: Sendable {
+  case empty
+  case whole(Slice)
+  case stream(BodyStream)
+
+  /// The length in bytes, where it is known already.
+  public var count: Int? {
+    switch self {
+    case .empty: 0
+    case .whole(let slice): slice.count
+    case .stream(let stream): stream.isWhole ? stream.total : stream.expected
+    }
+  }
+}

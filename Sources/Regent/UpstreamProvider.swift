@@ -1,0 +1,245 @@
+// The last in most chains: asks the origin. Sends what was parsed, written anew; reads the answer as it comes; turns a
+// 304 to its own question into the stored response that it confirms.
+
+import RegentCaching
+import RegentConfig
+import RegentHTTP
+import RegentLoop
+import RegentStorage
+
+/// Fetches from the domains' origins over HTTP/1.1 and TLS.
+public final class UpstreamProvider: Provider {
+  public let name = "upstream"
+  private let origins: LoopLocal<[Origin?]>
+  private let identities: [OriginIdentity?]
+  private let timeouts: Configuration.Timeouts
+  private let via: [UInt8]
+  private let bodyWindow = 512 << 10
+
+  init(_ configuration: Configuration, group: LoopGroup, resolver: Resolver, meters: [LoopMeters]) {
+    let identities = configuration.domains.map { $0.upstream.map(OriginIdentity.init) }
+    self.identities = identities
+    timeouts = configuration.timeouts
+    via = Array("1.1 \(configuration.server.name)".utf8)
+    origins = LoopLocal(group) { loop in
+      identities.map { identity in
+        identity.map {
+          Origin($0, on: loop, resolver: resolver, configuration: configuration, meters: meters[loop.index])
+        }
+      }
+    }
+  }
+
+  public func perform(_ request: Request) async throws -> Response {
+    guard request.domain.number < identities.count, let identity = identities[request.domain.number] else {
+      throw Unhandled()
+    }
+    if request.directives.onlyIfCached { throw Failure.onlyIfCached }
+    guard let origin = origins.value[request.domain.number] else { throw Unhandled() }
+    let started = EventLoop.current?.clock.wall ?? request.wall
+    let (connection, head) = try await exchange(request, identity, origin)
+    let ended = EventLoop.current?.clock.wall ?? started
+    return try respond(request, connection, head, requestTime: started, responseTime: ended)
+  }
+
+  // MARK: Asking
+
+  private func exchange(
+    _ request: Request, _ identity: OriginIdentity, _ origin: Origin
+  ) async throws(Failure) -> (OriginConnection, ResponseHead) {
+    request.meters.originRequests.add(1)
+    let connection = try await origin.connection()
+    do throws(Failure) {
+      return (connection, try await ask(connection, request, identity))
+    } catch {
+      let mayRepeat = connection.wasUsed && request.body == nil && request.method.isIdempotent
+      connection.close()
+      // The origin closed the idle connection as it was reused: nobody saw the request (RFC 9112 section 9.3.1).
+      guard error == .closedBeforeResponse, mayRepeat else { throw error }
+    }
+    request.meters.originRetries.add(1)
+    let fresh = try await origin.connection(fresh: true)
+    do throws(Failure) {
+      return (fresh, try await ask(fresh, request, identity))
+    } catch {
+      fresh.close()
+      throw error
+    }
+  }
+
+  private func ask(
+    _ connection: OriginConnection, _ request: Request, _ identity: OriginIdentity
+  ) async throws(Failure) -> ResponseHead {
+    let loop = connection.stream.loop
+    var writer = MessageWriter(reusing: loop.takeBuffer())
+    writeHead(request, identity, &writer)
+    do throws(StreamError) {
+      try await connection.stream.write(writer.bytes, stall: timeouts.writeStall)
+    } catch {
+      // It may have answered and closed before it read everything: its answer decides.
+      guard case .system = error else { throw Failure(awaiting: error) }
+    }
+    writer.bytes.removeAll(keepingCapacity: true)
+    if let body = request.body { try await send(body, connection, &writer) }
+    loop.giveBack(writer.bytes)
+    return try await connection.head(timeouts)
+  }
+
+  private func writeHead(_ request: Request, _ identity: OriginIdentity, _ writer: inout MessageWriter) {
+    let fields = request.head.fields
+    writer.requestLine(request.method, identity: identity, request: request)
+    writer.field(.host, bytes: identity.authority)
+    var except = RequestFields.ownOrHop
+    if request.candidate != nil || request.method == .get && request.forwarded != .bypass {
+      except = RequestFields.conditionalToo  // a cache wants the whole response, or its own question answered
+    }
+    writer.forwarded(fields, except: except)
+    if let candidate = request.candidate {
+      var conditions = Fields()
+      _ = Validation.addConditions(from: candidate.fields, to: &conditions)
+      for line in conditions.lines { writer.line(line, of: conditions) }
+    }
+    switch request.body?.framing {
+    case .length(let length)?: writer.field(.contentLength, decimal: length)
+    case .chunked?: writer.field(.transferEncoding, "chunked")
+    case nil, .some(.none), .untilClose?: if request.head.framing == .length(0) { writer.field(.contentLength, decimal: 0) }
+    }
+    writer.field(.via, bytes: via)
+    writer.endHead()
+  }
+
+  private func send(
+    _ body: any RequestBody, _ connection: OriginConnection, _ writer: inout MessageWriter
+  ) async throws(Failure) {
+    while true {
+      let content: [UInt8]?
+      do { content = try await body.next() } catch { throw .requestBody }
+      if body.framing == .chunked {
+        if let content { writer.chunkHeader(content.count) }
+        if let content { writer.bytes.append(contentsOf: content) }
+        if content == nil { writer.lastChunk() } else { writer.chunkEnd() }
+      } else if let content {
+        writer.bytes.append(contentsOf: content)
+      }
+      do throws(StreamError) {
+        try await connection.stream.write(writer.bytes, stall: timeouts.writeStall)
+      } catch {
+        guard case .system = error else { throw Failure(awaiting: error) }
+        return  // it stopped reading: its answer says why
+      }
+      writer.bytes.removeAll(keepingCapacity: true)
+      if content == nil { return }
+    }
+  }
+
+  // MARK: Answering
+
+  private func respond(
+    _ request: Request, _ connection: OriginConnection, _ head: ResponseHead, requestTime: Int64, responseTime: Int64
+  ) throws(Failure) -> Response {
+    do throws(Failure) {
+      let framing = try Self.framing(head, request.method)
+      let body = try self.body(connection, head, framing, sentWhole: request.body?.isComplete ?? true)
+      if head.status == 304, let candidate = request.candidate {
+        return try confirm(candidate, head, request, requestTime, responseTime)
+      }
+      return fetched(head, body, request, requestTime, responseTime)
+    } catch {
+      connection.close()
+      throw error
+    }
+  }
+
+  private static func framing(_ head: ResponseHead, _ method: Method) throws(Failure) -> BodyFraming {
+    do throws(ParseError) { return try head.framing(answering: method) } catch {
+      throw .malformedResponse(error.description)
+    }
+  }
+
+  private func body(
+    _ connection: OriginConnection, _ head: ResponseHead, _ framing: BodyFraming, sentWhole: Bool
+  ) throws(Failure) -> ResponseBody {
+    let keepAlive = head.keepAlive && sentWhole
+    if let (body, reusable) = try connection.wholeBody(framing, keepAlive: keepAlive) {
+      connection.giveBack(reusable: reusable)
+      return body
+    }
+    var expected: Int?
+    if case .length(let length) = framing { expected = length }
+    let stream = BodyStream(expected: expected, window: bodyWindow)
+    let writer = stream.makeWriter()
+    let loop = connection.stream.loop
+    let bound = LoopBound(connection, loop)
+    let timeouts = timeouts
+    Task(executorPreference: loop) { await bound.value.fill(writer, framing, keepAlive: keepAlive, timeouts) }
+    return .stream(stream)
+  }
+
+  private func fetched(
+    _ head: ResponseHead, _ body: ResponseBody, _ request: Request, _ requestTime: Int64, _ responseTime: Int64
+  ) -> Response {
+    let status = UInt16(head.status)
+    var response = Response(
+      status: head.status, fields: .parsed(head.fields), body: body,
+      cacheStatus: CacheStatus(.forwarded(request.forwarded)))
+    response.storability = Storability.decide(
+      method: request.method, requestFields: request.head.fields, requestDirectives: request.directives,
+      status: status, responseFields: head.fields, policy: request.domain.policy)
+    if response.storability == .store {
+      response.metadata = StoredMetadata(
+        status: status, fields: head.fields, requestTime: requestTime, responseTime: responseTime,
+        policy: request.domain.policy, hasQuery: request.query != nil)
+      response.cacheStatus.ttl = response.metadata?.remainingFreshness(
+        policy: request.domain.policy, now: responseTime)
+    } else if case .refuse(let reason) = response.storability, request.forwarded != .bypass {
+      response.cacheStatus.detail = .refused(reason)
+    }
+    return response
+  }
+
+  /// The stored response that a 304 confirms, with the fields that it brings (RFC 9111 section 4.3.4).
+  private func confirm(
+    _ candidate: Candidate, _ head: ResponseHead, _ request: Request, _ requestTime: Int64, _ responseTime: Int64
+  ) throws(Failure) -> Response {
+    guard let fields = Validation.freshened(stored: candidate.fields, by: head.fields) else {
+      throw .malformedResponse("Its 304 confirms a response that is not the stored one.")
+    }
+    let metadata = StoredMetadata(
+      status: candidate.metadata.status, fields: fields, received: head.fields, requestTime: requestTime,
+      responseTime: responseTime, policy: request.domain.policy, hasQuery: request.query != nil)
+    var response = Response(
+      status: Int(metadata.status), fields: .parsed(fields), body: candidate.body,
+      cacheStatus: CacheStatus(
+        .forwarded(request.forwarded), fwdStatus: 304,
+        ttl: metadata.remainingFreshness(policy: request.domain.policy, now: responseTime)))
+    response.metadata = metadata
+    response.age = metadata.currentAge(now: responseTime)
+    response.storability = .store
+    return response
+  }
+}
+
+/// Which of a client's fields do not go on to the origin.
+enum RequestFields {
+  private static let own: [FieldName] = [.host, .contentLength, .expect, .transferEncoding]
+  static let ownOrHop = FieldNameSet(own)
+  static let conditionalToo = FieldNameSet(own + [.ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .ifRange])
+}
+
+extension MessageWriter {
+  mutating func requestLine(_ method: Method, identity: OriginIdentity, request: Request) {
+    var target = identity.basePath
+    target.append(contentsOf: request.head.target.form == .asterisk ? [0x2A] : request.pathBytes)
+    if let query = request.queryBytes {
+      target.append(0x3F)
+      target.append(contentsOf: query)
+    }
+    requestLine(method, target: target)
+  }
+
+  /// A field whose value is Regent's own and was checked when it was made.
+  mutating func field(_ name: FieldName, bytes value: [UInt8]) {
+    guard let value = FieldValue(validating: value) else { return }
+    field(name, value)
+  }
+}

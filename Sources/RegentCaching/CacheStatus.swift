@@ -1,0 +1,91 @@
+// RFC 9211: what Regent did with a request and why, as a value that writes itself. It builds no String.
+
+import RegentHTTP
+
+/// Why a request was forwarded, in the registered words of RFC 9211 section 2.2.
+public enum FwdReason: String, Sendable, CaseIterable {
+  case bypass, method
+  case uriMiss = "uri-miss"
+  case varyMiss = "vary-miss"
+  case miss, request, stale, partial
+}
+
+/// The reason behind a Cache-Status, one of the decisions' own.
+public enum CacheDetail: Sendable, Equatable {
+  case none
+  case miss(MissReason)
+  case stale(StaleReason)
+  case refused(RefusalReason)
+
+  /// The text, a structured-field token; empty for ``none``.
+  public var text: String {
+    switch self {
+    case .none: ""
+    case .miss(let reason): reason.text
+    case .stale(let reason): reason.text
+    case .refused(let reason): reason.text
+    }
+  }
+}
+
+/// One member of the Cache-Status field.
+public struct CacheStatus: Sendable, Equatable {
+  /// Whether the cache answered or the request went on.
+  public enum Outcome: Sendable, Equatable {
+    case hit
+    case forwarded(FwdReason)
+  }
+
+  public var outcome: Outcome
+  /// The status that the origin gave, where it differs from what is sent, such as 304.
+  public var fwdStatus: UInt16?
+  /// Whether the response was stored.
+  public var stored: Bool
+  /// Whether the request joined another one's fetch.
+  public var collapsed: Bool
+  /// The freshness that remains, in seconds; negative where stale.
+  public var ttl: Int32?
+  public var detail: CacheDetail
+
+  public init(
+    _ outcome: Outcome, fwdStatus: UInt16? = nil, stored: Bool = false, collapsed: Bool = false,
+    ttl: Int32? = nil, detail: CacheDetail = .none
+  ) {
+    self.outcome = outcome
+    self.fwdStatus = fwdStatus
+    self.stored = stored
+    self.collapsed = collapsed
+    self.ttl = ttl
+    self.detail = detail
+  }
+
+  /// Appends the member, such as `Regent; hit; ttl=54`.
+  ///
+  /// - Parameter name: This cache's name, a structured-field token.
+  public func append(onto bytes: inout [UInt8], name: [UInt8]) {
+    bytes.append(contentsOf: name)
+    switch outcome {
+    case .hit: bytes.append(text: "; hit")
+    case .forwarded(let reason):
+      bytes.append(text: "; fwd=")
+      bytes.append(text: reason.rawValue)
+    }
+    if let fwdStatus {
+      bytes.append(text: "; fwd-status=")
+      Decimal.append(Int(fwdStatus), to: &bytes)
+    }
+    if stored { bytes.append(text: "; stored") }
+    if collapsed { bytes.append(text: "; collapsed") }
+    if let ttl {
+      bytes.append(text: "; ttl=")
+      Decimal.append(Int(ttl), to: &bytes)
+    }
+    guard detail != .none else { return }
+    bytes.append(text: "; detail=")
+    bytes.append(text: detail.text)
+  }
+}
+
+extension [UInt8] {
+  mutating func append(text: String) { append(contentsOf: text.utf8) }
+}

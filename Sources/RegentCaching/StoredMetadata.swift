@@ -1,0 +1,96 @@
+// What is known of a stored response for deciding its reuse: a fixed-size value that lives encoded inside the
+// record, so that a lookup decides without touching the head. Times are wall-clock seconds since 1970.
+
+public import RegentHTTP
+
+/// The facts about a stored response on which its reuse depends (RFC 9111 section 4.2).
+public struct StoredMetadata: Sendable, Equatable {
+  /// The directives and properties that count after storing. The bits are part of the record's format.
+  public struct Flags: OptionSet, Sendable, Equatable {
+    public let rawValue: UInt16
+    @inlinable
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    public static let mustRevalidate = Flags(rawValue: 1 << 0)
+    public static let proxyRevalidate = Flags(rawValue: 1 << 1)
+    /// The lifetime comes from `s-maxage`, which implies `proxy-revalidate` (section 5.2.2.10).
+    public static let sharedMaxAge = Flags(rawValue: 1 << 2)
+    /// `no-cache` for the whole response.
+    public static let noCache = Flags(rawValue: 1 << 3)
+    public static let hasETag = Flags(rawValue: 1 << 4)
+    public static let hasLastModified = Flags(rawValue: 1 << 5)
+    /// The lifetime is a guess (section 4.2.2).
+    public static let heuristic = Flags(rawValue: 1 << 6)
+    public static let hasVary = Flags(rawValue: 1 << 7)
+    /// The origin gave a lifetime that cannot be read; the response counts as stale.
+    public static let invalidFreshness = Flags(rawValue: 1 << 8)
+    /// Set-Cookie: only the origin's own lifetime counts, never the domain's `ttl`.
+    public static let hasSetCookie = Flags(rawValue: 1 << 9)
+  }
+
+  public var status: UInt16
+  public var flags: Flags
+  /// When the response arrived.
+  public var responseTime: Int64
+  /// The origin's Date, or the arrival where there was none.
+  public var date: Int64
+  /// The age at arrival: corrected_initial_age of section 4.2.3.
+  public var initialAge: Int32
+  /// The freshness lifetime that the origin's fields give; 0 where they give none.
+  public var lifetime: Int32
+  /// RFC 5861 section 3, from the response; 0 where it has none.
+  public var staleWhileRevalidate: Int32
+  /// RFC 5861 section 4, from the response; 0 where it has none.
+  public var staleIfError: Int32
+
+  @inlinable
+  public init(
+    status: UInt16, flags: Flags = [], responseTime: Int64, date: Int64, initialAge: Int32 = 0,
+    lifetime: Int32, staleWhileRevalidate: Int32 = 0, staleIfError: Int32 = 0
+  ) {
+    self.status = status
+    self.flags = flags
+    self.responseTime = responseTime
+    self.date = date
+    self.initialAge = initialAge
+    self.lifetime = lifetime
+    self.staleWhileRevalidate = staleWhileRevalidate
+    self.staleIfError = staleIfError
+  }
+
+  /// The facts about a response that has just arrived, or has just been freshened.
+  ///
+  /// - Parameters:
+  ///   - fields: The response's fields; after a 304, what ``Validation/freshened(stored:by:limit:)`` gave.
+  ///   - received: The fields of the message that just came, where Date and Age are read; a 304's own.
+  ///   - requestTime: When the request left, for the delay in section 4.2.3.
+  ///   - hasQuery: Whether the target has a query, to which heuristics do not apply by default.
+  public init(
+    status: UInt16, fields: Fields, received: Fields? = nil, requestTime: Int64, responseTime: Int64,
+    policy: CachePolicy, hasQuery: Bool = false
+  ) {
+    let directives = ResponseDirectives(fields)
+    let message = received ?? fields
+    let date = message.first(.date).flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
+    let mayGuess = !hasQuery || policy.heuristicForQueries
+    let freshness = Freshness(
+      status: status, fields: fields, directives: directives, date: date,
+      heuristicMaximum: mayGuess ? policy.heuristicMaximum : 0)
+    self.init(
+      status: status, flags: freshness.flags, responseTime: responseTime, date: date,
+      initialAge: Age.initial(message, date: date, requestTime: requestTime, responseTime: responseTime),
+      lifetime: freshness.lifetime,
+      staleWhileRevalidate: directives.staleWhileRevalidate.value ?? 0,
+      staleIfError: directives.staleIfError.value ?? 0)
+    if directives.flags.contains(.mustRevalidate) { flags.insert(.mustRevalidate) }
+    if directives.flags.contains(.proxyRevalidate) { flags.insert(.proxyRevalidate) }
+    if directives.flags.contains(.noCache) { flags.insert(.noCache) }
+    if fields.contains(.etag) { flags.insert(.hasETag) }
+    if fields.contains(.lastModified) { flags.insert(.hasLastModified) }
+    if fields.contains(.setCookie) { flags.insert(.hasSetCookie) }
+    if fields.contains(.vary) { flags.insert(.hasVary) }
+  }
+
+  /// Whether the origin can be asked with a condition.
+  public var hasValidator: Bool { !flags.isDisjoint(with: [.hasETag, .hasLastModified]) }
+}

@@ -1,0 +1,148 @@
+// The table of keys: each key of the configuration once, with the property that it sets, the values
+// that it takes, and its meaning. Reader, messages, `--set`, and the test of config/regent.toml follow
+// it; the defaults are those of the properties. A new key is a new row here, and a line in that file.
+
+/// All keys of the configuration.
+enum KeyTable {
+  /// The tables that a file may have once.
+  static let sections = ["server", "limits", "timeouts", "memory", "log"]
+
+  /// The keys of the sections.
+  static let top: [Key<Configuration>] = [
+    Key(
+      "server.listen", \.server.listenAddresses,
+      refusal: { $0.addresses.isEmpty ? "Regent must listen somewhere" : nil },
+      "The addresses that Regent answers at."),
+    Key("server.workers", \.server.workers, in: 0...1024, "Event loops; 0 stands for one on each core."),
+    Key(
+      "server.name", \.server.name,
+      refusal: { $0.isToken ? nil : "a name is made of letters, digits and hyphens" },
+      "How Regent calls itself in Via and Cache-Status."),
+    Key(
+      "server.path-prefixes", \.server.pathPrefixes,
+      "Whether a domain also answers below /name/ at localhost."),
+
+    Key("limits.head", \.limits.head, in: size(1 << 10)...size(16 << 20), "The largest head of a message."),
+    Key("limits.line", \.limits.line, in: size(256)...size(16 << 20), "The longest line of a head."),
+    Key("limits.fields", \.limits.fields, in: 1...10_000, "The most field lines of a head."),
+    Key(
+      "limits.connections", \.limits.connections, in: 1...10_000_000,
+      "The most client connections of the whole daemon."),
+    Key(
+      "limits.backlog", \.limits.backlog, in: 1...1_000_000,
+      "The most connections that wait to be accepted, for each listener."),
+    Key(
+      "limits.pipeline", \.limits.pipeline, in: size(1 << 10)...size(64 << 20),
+      "The most bytes of pipelined requests read ahead, for each connection."),
+    Key(
+      "limits.origin-connections", \.limits.originConnections, in: 1...100_000,
+      "The most connections to one origin, for each event loop."),
+
+    Key("timeouts.head", \.timeouts.head, in: wait, "From a request's first byte to the end of its head."),
+    Key(
+      "timeouts.idle", \.timeouts.idle, in: wait, "How long a client's connection stays without a request."),
+    Key(
+      "timeouts.body-rate", \.timeouts.bodyRate, in: size(0)...size(1 << 30),
+      "The fewest bytes in a second that a request body must bring."),
+    Key("timeouts.body-grace", \.timeouts.bodyGrace, in: wait, "How long a request body may be slower."),
+    Key("timeouts.write-stall", \.timeouts.writeStall, in: wait, "How long a client may take no byte."),
+    Key(
+      "timeouts.drain", \.timeouts.drain, in: .zero...wait.upperBound,
+      "How long requests in flight may run on after SIGTERM."),
+    Key(
+      "timeouts.connect", \.timeouts.connect, in: wait, "How long an origin's connection may take to open."),
+    Key(
+      "timeouts.first-byte", \.timeouts.firstByte, in: wait,
+      "How long an origin may take until its answer begins."),
+    Key(
+      "timeouts.between-bytes", \.timeouts.betweenBytes, in: wait,
+      "How long an origin may pause within an answer."),
+    Key(
+      "timeouts.origin-idle", \.timeouts.originIdle, in: wait,
+      "How long an unused connection to an origin is kept."),
+
+    Key(
+      "memory.size", \.memory.size, in: size(1 << 20)...size(1 << 44),
+      "The budget of the memory cache, everything counted."),
+    Key(
+      "memory.max-object", \.memory.maxObject, in: size(1)...size(1 << 44),
+      "The largest response that is stored; an eighth of memory.size, 64 MiB at most."),
+
+    Key("log.level", \.log.level, "How important a line must be to be logged."),
+  ]
+
+  /// The keys of a `[[domain]]`.
+  static let domain: [Key<Domain>] = [
+    Key(
+      "domain.name", \.name, required: true, refusal: nameRefusal, "Its name; it answers at NAME.localhost."),
+    Key("domain.hosts", \.hosts, "Further hosts that it answers at, \"*.example.org\" for all below one."),
+    Key("domain.paths", \.paths, "The paths that are its own, \"/api/*\" for all below one; all if empty."),
+    Key(
+      "domain.methods", \.methods, refusal: methodsRefusal, "The methods that are its own; all if empty."),
+    Key("domain.upstream", \.upstream, "The origin that answers what is not stored."),
+    Key(
+      "domain.folder", \.folder, refusal: pathRefusal, "A folder of canned answers, relative to this file."),
+    Key("domain.policy", \.policy, "How stored responses and the origin are weighed."),
+    Key("domain.ttl", \.ttl, "How long a response is fresh that does not say so itself."),
+    Key("domain.stale", \.stale, "How long a stale response may be served while it is revalidated."),
+    Key("domain.default", \.isDefault, "Whether it answers at localhost itself."),
+  ]
+
+  /// The keys of a `[[domain.fixture]]`.
+  static let fixture: [Key<Fixture>] = [
+    Key(
+      "domain.fixture.path", \.path, required: true,
+      refusal: { $0.isRequestPath ? nil : "a path begins with a slash and has no query" },
+      "The path that it answers."),
+    Key("domain.fixture.status", \.status, in: 200...599, "The status code."),
+    Key("domain.fixture.fields", \.fields, "The field lines, each \"Name: value\"."),
+    Key("domain.fixture.body", \.text, "The body."),
+    Key("domain.fixture.file", \.file, refusal: pathRefusal, "A file with the body, relative to this file."),
+    Key("domain.fixture.delay", \.delay, "How long the answer is held back."),
+    Key("domain.fixture.age", \.age, refusal: ageRefusal, "The Age that it claims, in whole seconds."),
+  ]
+
+  /// The keys of a `[[provider]]`.
+  static let provider: [Key<ProviderEntry>] = [
+    Key("provider.kind", \.kind, required: true, "What answers: memory, fixtures or upstream."),
+    Key("provider.domains", \.domains, "The domains that it serves, \"any\" for all."),
+  ]
+
+  /// Every key, in the order of the table.
+  static var all: [KeyDescription] {
+    top.map { KeyDescription($0, default: Configuration()) }
+      + domain.map { KeyDescription($0, default: Domain(name: "")) }
+      + fixture.map { KeyDescription($0, default: Fixture(path: "/")) }
+      + provider.map { KeyDescription($0, default: ProviderEntry(kind: .memory)) }
+  }
+}
+
+// What single keys refuse beyond their type.
+extension KeyTable {
+  private static func size(_ bytes: Int) -> ByteCount { ByteCount(bytes: bytes) }
+
+  private static let wait = Duration.milliseconds(1)...Duration.seconds(365 * 86_400)
+
+  @Sendable private static func nameRefusal(_ name: String) -> String? {
+    guard HostName.isLabel(name[...]), name.lowercased() == name, !name.contains("_") else {
+      return "a name is made of a-z, 0-9 and hyphens, at most 63, no hyphen at its ends"
+    }
+    return ["localhost", "regent"].contains(name) ? "this name is Regent's own" : nil
+  }
+
+  @Sendable private static func methodsRefusal(_ methods: [String]) -> String? {
+    for method in methods {
+      guard method.isToken, method.uppercased() == method else { return "methods are words in capitals" }
+      guard method != "CONNECT", method != "TRACE" else { return "Regent never serves \(method)" }
+    }
+    return nil
+  }
+
+  @Sendable private static func pathRefusal(_ path: String?) -> String? {
+    path?.isEmpty == true ? "it names no file" : nil
+  }
+
+  @Sendable private static func ageRefusal(_ age: Duration?) -> String? {
+    age?.components.attoseconds == 0 ? nil : "an age is a number of whole seconds"
+  }
+}

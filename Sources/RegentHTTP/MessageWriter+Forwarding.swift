@@ -1,0 +1,88 @@
+// Which fields go on to the next hop (RFC 9110 section 7.6.1), and their writing.
+
+extension FieldName {
+  /// The fields that belong to one connection and are never forwarded.
+  ///
+  /// TE, Trailer, Transfer-Encoding and Upgrade always belong to the connection here, named or not.
+  /// Proxy-Authorization and Proxy-Authenticate are meant for the next proxy, which Regent is: they end
+  /// here (RFC 9110 sections 11.7.1 and 11.7.2), and so does Proxy-Authentication-Info.
+  public static let hopByHop = FieldNameSet([
+    .connection, .keepAlive, .proxyConnection, .te, .trailer, .transferEncoding, .upgrade,
+    .proxyAuthenticate, .proxyAuthorization, .proxyAuthenticationInfo,
+  ])
+}
+
+extension Fields {
+  /// Whether Connection has an option besides close and keep-alive, which name no line that is forwarded.
+  var connectionNamesMore: Bool {
+    guard contains(.connection) else { return false }
+    let span = bytes.span
+    for connection in lines where connection.name == .connection {
+      let value = connection.valueRange
+      if FieldName.recognize(span, value) == .keepAlive { continue }
+      if span.equalsIgnoringCase(value, lowercased: "close".utf8) { continue }
+      return true
+    }
+    return false
+  }
+
+  /// Whether a Connection field of this section names the line.
+  public func connectionNames(_ line: FieldLine) -> Bool {
+    guard contains(.connection) else { return false }
+    let span = bytes.span
+    for connection in lines where connection.name == .connection {
+      var rest = connection.valueRange
+      while let option = span.nextElement(&rest) {
+        if span.equalsIgnoringCase(option, line.nameRange) { return true }
+      }
+    }
+    return false
+  }
+}
+
+extension MessageWriter {
+  /// The request line of a request that goes on to an origin server: its target in origin form, or "*"
+  /// (RFC 9112 sections 3.2.1 and 3.2.4). An authority form, which is never forwarded, becomes "/".
+  public mutating func requestLine(forwarding head: RequestHead) {
+    let target = head.target
+    let bytes = head.fields.bytes
+    let asterisk = target.form == .asterisk || (target.pathIsRoot && head.method == .options)
+    if asterisk && target.query == nil {
+      requestLine(head.method, target: CollectionOfOne(0x2A))
+    } else if target.path.isEmpty {
+      requestLine(head.method, target: [0x2F] + (target.query.map { [0x3F] + bytes[$0] } ?? []))
+    } else {
+      requestLine(head.method, target: bytes[target.path.lowerBound..<target.raw.upperBound])
+    }
+  }
+
+  /// Every line but the hop-by-hop ones, those that Connection names, and `except`.
+  ///
+  /// Content-Length is written as the number that was understood. A protected field stays even where
+  /// Connection names it, which the parser refuses anyway.
+  public mutating func forwarded(_ fields: Fields, except: FieldNameSet = FieldNameSet()) {
+    let named = fields.connectionNamesMore
+    let dropped = FieldName.hopByHop.union(except)
+    for line in fields.lines {
+      if dropped.contains(line.name) { continue }
+      if named, !line.name.isProtected(request: true), fields.connectionNames(line) { continue }
+      if line.name == .contentLength {
+        if let length = Decimal.parse(fields.value(of: line)) { field(.contentLength, decimal: length) }
+      } else {
+        self.line(line, of: fields)
+      }
+    }
+  }
+}
+
+extension Span<UInt8> {
+  /// Whether two ranges are the same but for the case of ASCII letters.
+  func equalsIgnoringCase(_ one: Range<Int>, _ other: Range<Int>) -> Bool {
+    guard one.count == other.count else { return false }
+    for step in 0..<one.count
+    where self[one.lowerBound &+ step].asciiLowercased != self[other.lowerBound &+ step].asciiLowercased {
+      return false
+    }
+    return true
+  }
+}

@@ -1,0 +1,133 @@
+// Writes message heads and chunk lines into an array that its owner reuses.
+// It cannot write a CR, LF or NUL inside a field: values are `FieldValue`s, numbers, dates or parsed lines.
+
+/// A writer of HTTP/1.1 messages (RFC 9112).
+public struct MessageWriter: Sendable {
+  /// What was written; its owner takes it or empties it with `removeAll(keepingCapacity: true)`.
+  public var bytes: [UInt8] = []
+
+  public init() {}
+
+  /// Writes into an array that has its capacity already.
+  public init(reusing bytes: consuming [UInt8]) { self.bytes = bytes }
+
+  /// `HTTP/1.1 200 OK` and its line end; an unregistered status has an empty reason.
+  public mutating func statusLine(_ status: Int) {
+    bytes.append(contentsOf: StatusLines.line(status))
+  }
+
+  /// The request line; a target that holds anything but target characters is written as "/".
+  public mutating func requestLine(_ method: Method, target: some Collection<UInt8>) {
+    bytes.append(contentsOf: Method.bytes(of: method))
+    bytes.append(0x20)
+    if !target.isEmpty, target.allSatisfy(\.isTargetCharacter) {
+      bytes.append(contentsOf: target)
+    } else {
+      bytes.append(0x2F)
+    }
+    bytes.append(contentsOf: " HTTP/1.1\r\n".utf8)
+  }
+
+  /// A line under a known name; ``FieldName/other`` has no spelling and is not written.
+  public mutating func field(_ name: FieldName, _ value: FieldValue) {
+    guard name != .other else { return }
+    begin(name)
+    value.append(to: &bytes)
+    endLine()
+  }
+
+  /// A number of digits alone, with a minus sign where it is negative.
+  public mutating func field(_ name: FieldName, decimal value: Int) {
+    guard name != .other else { return }
+    begin(name)
+    Decimal.append(value, to: &bytes)
+    endLine()
+  }
+
+  /// A date in seconds since 1970.
+  public mutating func field(_ name: FieldName, date seconds: Int64) {
+    guard name != .other else { return }
+    begin(name)
+    HTTPDate.append(seconds, to: &bytes)
+    endLine()
+  }
+
+  /// A line as it was parsed, written anew: name, colon, space, value. One that is no valid field line,
+  /// which the parser cannot have made, is left out.
+  public mutating func line(_ line: FieldLine, of fields: Fields) {
+    let span = fields.bytes.span
+    guard span.isFieldLine(line) else { return }
+    append(span.extracting(line.nameRange), span.extracting(line.valueRange))
+  }
+
+  /// A line under a name that is not in the table; a name that is no token is not written.
+  public mutating func field(named name: ArraySlice<UInt8>, _ value: FieldValue) {
+    guard name.isFieldName else { return }
+    bytes.append(contentsOf: name)
+    bytes.append(0x3A)
+    bytes.append(0x20)
+    value.append(to: &bytes)
+    endLine()
+  }
+
+  private mutating func append(_ name: Span<UInt8>, _ value: Span<UInt8>) {
+    bytes.append(addingCapacity: name.count + value.count + 4) { output in
+      for index in name.indices { output.append(name[index]) }
+      output.append(0x3A)
+      output.append(0x20)
+      for index in value.indices { output.append(value[index]) }
+      output.append(0x0D)
+      output.append(0x0A)
+    }
+  }
+
+  /// The empty line that ends a head.
+  public mutating func endHead() { endLine() }
+
+  /// The line before a chunk of so many bytes; 0 would be the last chunk and is not written.
+  public mutating func chunkHeader(_ size: Int) {
+    guard size > 0 else { return }
+    var shift = (Int.bitWidth - 1 - size.leadingZeroBitCount) / 4 * 4
+    while shift >= 0 {
+      let digit = UInt8(truncatingIfNeeded: size >> shift & 15)
+      bytes.append(digit < 10 ? 0x30 &+ digit : 0x57 &+ digit)
+      shift -= 4
+    }
+    endLine()
+  }
+
+  /// The line end behind a chunk's data.
+  public mutating func chunkEnd() { endLine() }
+
+  /// The last chunk, without trailers: the end of a chunked body.
+  public mutating func lastChunk() { bytes.append(contentsOf: "0\r\n\r\n".utf8) }
+
+  private mutating func begin(_ name: FieldName) {
+    bytes.append(contentsOf: FieldName.prefixes[Int(name.rawValue)])
+  }
+
+  private mutating func endLine() {
+    bytes.append(0x0D)
+    bytes.append(0x0A)
+  }
+}
+
+extension Span<UInt8> {
+  /// Whether name and value of the line may stand in a message.
+  fileprivate func isFieldLine(_ line: FieldLine) -> Bool {
+    let value = line.valueRange
+    guard firstControl(in: value) == value.upperBound else { return false }
+    guard value.isEmpty || !(self[value.lowerBound].isBlank || self[value.upperBound - 1].isBlank) else {
+      return false
+    }
+    // A name that spells a known one in text is a token; only of others each byte must be looked at.
+    let name = line.nameRange
+    let known = line.name != .other && firstControl(in: name) == name.upperBound
+    return (known && FieldName.recognize(self, name) == line.name) || isToken(name)
+  }
+}
+
+extension FieldName {
+  /// Each name as it begins a line, with its colon and space.
+  fileprivate static let prefixes: [[UInt8]] = allCases.map { bytes(of: $0) + [0x3A, 0x20] }
+}

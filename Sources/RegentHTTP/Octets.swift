@@ -1,0 +1,131 @@
+// The character classes of RFC 9110 section 5.6 as constants: no tables, nothing initialized lazily.
+// Everything here is total: no byte and no offset inside the input can trap.
+
+extension UInt8 {
+  /// Whether it may stand in a token (RFC 9110 section 5.6.2).
+  var isTokenCharacter: Bool {
+    // Bits 33...126 but the delimiters "(),/:;<=>?@[\]{} and the double quote.
+    let low: UInt64 = 0x03FF_6CFA_0000_0000
+    let high: UInt64 = 0x57FF_FFFF_C7FF_FFFE
+    return self < 128 && (self < 64 ? low : high) >> UInt64(self & 63) & 1 == 1
+  }
+
+  /// Whether it may stand in a line: visible, space, tab or a byte above ASCII (RFC 9110 section 5.5).
+  var isText: Bool { (self >= 0x20 && self != 0x7F) || self == 0x09 }
+
+  /// Whether it may stand in a request target: visible ASCII but "#", which would be a fragment.
+  var isTargetCharacter: Bool { self &- 0x21 < 0x5E && self != 0x23 }
+
+  var isDigit: Bool { self &- 0x30 < 10 }
+
+  var isBlank: Bool { self == 0x20 || self == 0x09 }
+
+  /// The value of a hexadecimal digit, or nil.
+  var hexadecimalValue: UInt8? {
+    if isDigit { return self &- 0x30 }
+    let letter = (self | 0x20) &- 0x61
+    return letter < 6 ? letter &+ 10 : nil
+  }
+}
+
+/// Eight bytes at once: each test sets the high bit of bytes that pass, and the lowest one set is exact.
+struct Octet8 {
+  let word: UInt64
+  private static let ones: UInt64 = 0x0101_0101_0101_0101
+  private static let highs: UInt64 = 0x8080_8080_8080_8080
+
+  @inline(__always) func equal(to byte: UInt8) -> UInt64 {
+    let difference = word ^ (Self.ones &* UInt64(byte))
+    return (difference &- Self.ones) & ~difference & Self.highs
+  }
+
+  /// For bounds of at most 0x80.
+  @inline(__always) func below(_ byte: UInt8) -> UInt64 {
+    (word &- Self.ones &* UInt64(byte)) & ~word & Self.highs
+  }
+
+  @inline(__always) var aboveASCII: UInt64 { word & Self.highs }
+}
+
+extension Span<UInt8> {
+  /// Eight bytes as a little-endian word: one load once the optimizer has seen it.
+  @inline(__always) func word(at offset: Int) -> UInt64 {
+    let eight = extracting(offset..<offset &+ 8)
+    let low =
+      UInt32(eight[0]) | UInt32(eight[1]) << 8 | UInt32(eight[2]) << 16 | UInt32(eight[3]) << 24
+    let high =
+      UInt32(eight[4]) | UInt32(eight[5]) << 8 | UInt32(eight[6]) << 16 | UInt32(eight[7]) << 24
+    return UInt64(low) | UInt64(high) << 32
+  }
+
+  /// The first offset in the range that the tests find; the range's end where there is none. Both tests
+  /// mean the same: one is for eight bytes, the other for the last few of the input.
+  @inline(__always) func first(
+    in range: Range<Int>, _ eight: (Octet8) -> UInt64, _ one: (UInt8) -> Bool
+  ) -> Int {
+    var index = range.lowerBound
+    while index < range.upperBound {
+      if count &- index >= 8 {
+        let found = eight(Octet8(word: word(at: index)))
+        guard found == 0 else {
+          return Swift.min(index &+ found.trailingZeroBitCount &>> 3, range.upperBound)
+        }
+        index &+= 8
+      } else {
+        if one(self[index]) { return index }
+        index &+= 1
+      }
+    }
+    return range.upperBound
+  }
+
+  /// The first offset in the range whose byte is not text; the range's end where all are.
+  func firstControl(in range: Range<Int>) -> Int {
+    var index = range.lowerBound
+    while true {
+      index = first(in: index..<range.upperBound) {
+        $0.below(0x20) | $0.equal(to: 0x7F)
+      } _: {
+        $0 < 0x20 || $0 == 0x7F
+      }
+      guard index < range.upperBound, self[index] == 0x09 else { return index }
+      index &+= 1
+    }
+  }
+
+  /// The first offset of the byte in the range; the range's end where there is none.
+  func first(_ byte: UInt8, in range: Range<Int>) -> Int {
+    first(in: range) {
+      $0.equal(to: byte)
+    } _: {
+      $0 == byte
+    }
+  }
+
+  /// Whether the bytes of the range are exactly these.
+  func equals(_ range: Range<Int>, _ bytes: [UInt8]) -> Bool {
+    guard range.count == bytes.count else { return false }
+    for index in 0..<bytes.count where self[range.lowerBound &+ index] != bytes[index] { return false }
+    return true
+  }
+
+  /// Whether the bytes of the range are these but for the case of ASCII letters.
+  func equalsIgnoringCase(_ range: Range<Int>, lowercased bytes: some Collection<UInt8>) -> Bool {
+    guard range.count == bytes.count else { return false }
+    var index = range.lowerBound
+    for byte in bytes {
+      guard self[index].asciiLowercased == byte else { return false }
+      index &+= 1
+    }
+    return true
+  }
+
+  /// The range without spaces and tabs at its ends.
+  func trimmed(_ range: Range<Int>) -> Range<Int> {
+    var start = range.lowerBound
+    var end = range.upperBound
+    while start < end, self[start].isBlank { start &+= 1 }
+    while start < end, self[end &- 1].isBlank { end &-= 1 }
+    return start..<end
+  }
+}

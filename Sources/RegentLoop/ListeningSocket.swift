@@ -1,0 +1,81 @@
+// Sockets that listen: bound before the loops start, so that a port in use is said at once and in one sentence.
+
+import CLibevent
+import Glibc
+
+/// A bound and listening socket, to be handed to one loop.
+public struct ListeningSocket: Sendable {
+  let descriptor: Int32
+  /// Where it listens; the port is the real one, also when port 0 was asked for.
+  public let address: SocketAddress
+
+  /// Binds one socket for each of `count` loops to one address (SO_REUSEPORT), or a single one to a path.
+  public static func open(
+    _ address: SocketAddress, count: Int, backlog: Int32
+  ) throws(SystemError) -> [ListeningSocket] {
+    if address.family == AF_UNIX { return [try openPath(address, backlog: backlog)] }
+    // With SO_REUSEPORT two daemons would share a port unnoticed: the first bind goes without.
+    let probe = try bound(address, shared: false)
+    let actual = localAddress(probe, of: address)
+    close(probe)
+    var sockets: [ListeningSocket] = []
+    for _ in 0..<count {
+      let descriptor = try bound(actual, shared: true)
+      _ = try SystemError.check("listen", listen(descriptor, backlog))
+      sockets.append(ListeningSocket(descriptor: descriptor, address: actual))
+    }
+    return sockets
+  }
+
+  private static func bound(_ address: SocketAddress, shared: Bool) throws(SystemError) -> Int32 {
+    let descriptor = try SystemError.check("socket", regent_socket(address.family, Int32(SOCK_STREAM.rawValue)))
+    set(descriptor, SOL_SOCKET, SO_REUSEADDR)
+    if shared { set(descriptor, SOL_SOCKET, SO_REUSEPORT) }
+    if address.family == AF_INET6 { set(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY) }
+    let result = unsafe address.withSocketAddress { unsafe bind(descriptor, $0, $1) }
+    if result < 0 {
+      let error = SystemError(call: "bind", code: errno)
+      close(descriptor)
+      throw error
+    }
+    return descriptor
+  }
+
+  private static func openPath(_ address: SocketAddress, backlog: Int32) throws(SystemError) -> ListeningSocket {
+    let path = String(address.description.dropFirst("unix:".count))
+    removeStaleSocket(address, path)
+    let mask = umask(0o117)
+    defer { umask(mask) }
+    let descriptor = try bound(address, shared: false)
+    _ = try SystemError.check("listen", listen(descriptor, backlog))
+    return ListeningSocket(descriptor: descriptor, address: address)
+  }
+
+  /// Removes what a dead daemon left: a socket that nobody answers. Anything else stays, and `bind` says so.
+  private static func removeStaleSocket(_ address: SocketAddress, _ path: String) {
+    var status = stat()
+    guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return }
+    let probe = regent_socket(AF_UNIX, Int32(SOCK_STREAM.rawValue))
+    defer { close(probe) }
+    let result = unsafe address.withSocketAddress { unsafe connect(probe, $0, $1) }
+    if result < 0, errno == ECONNREFUSED { unsafe unlink(path) }
+  }
+
+  private static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32) {
+    var one: Int32 = 1
+    // Unsafe: passes a local.
+    _ = unsafe setsockopt(descriptor, level, option, &one, socklen_t(MemoryLayout<Int32>.size))
+  }
+
+  private static func localAddress(_ descriptor: Int32, of asked: SocketAddress) -> SocketAddress {
+    var storage = sockaddr_storage()
+    var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    // Unsafe: fills a local that is large enough for any address.
+    let result = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe getsockname(descriptor, $0, &size) }
+    }
+    guard result == 0 else { return asked }
+    let bytes = unsafe withUnsafeBytes(of: storage) { unsafe Array($0) }
+    return asked.with(port: UInt16(bytes[2]) << 8 | UInt16(bytes[3]))
+  }
+}

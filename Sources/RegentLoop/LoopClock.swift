@@ -1,0 +1,51 @@
+// The two clocks of a loop, read once per event: monotonic for deadlines and latencies, wall for dates and ages.
+// Nothing else in Regent reads a clock.
+
+import CLibevent
+import Glibc
+
+/// Monotonic and wall time as of the event that a loop is handling.
+public struct LoopClock: Sendable {
+  /// Monotonic time in nanoseconds.
+  public private(set) var now: Int64 = 0
+  /// Wall time in whole seconds since 1970-01-01T00:00:00Z.
+  public private(set) var wall: Int64 = 0
+  private var nextWallSecond: Int64 = .min
+
+  public init() {}
+
+  /// The clocks now, for what happens before the loops run.
+  public static func read() -> LoopClock {
+    var clock = LoopClock()
+    clock.refresh()
+    return clock
+  }
+
+  mutating func refresh() {
+    now = Self.read(CLOCK_MONOTONIC).total
+    if now >= nextWallSecond {
+      let time = Self.read(CLOCK_REALTIME)
+      wall = Int64(time.spec.tv_sec)
+      // At most a second away, and sooner than that a step of the wall clock is noticed.
+      nextWallSecond = now &+ min(1_000_000_000 - Int64(time.spec.tv_nsec), 1_000_000_000)
+    }
+  }
+
+  private static func read(_ clock: clockid_t) -> (spec: timespec, total: Int64) {
+    var time = timespec()
+    // Unsafe: fills a local.
+    _ = unsafe clock_gettime(clock, &time)
+    return (time, Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
+  }
+}
+
+extension Duration {
+  /// The duration in nanoseconds, clamped to what an Int64 holds (292 years).
+  public var nanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    if overflow { return seconds < 0 ? .min : .max }
+    let (sum, carried) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
+    return carried ? .max : sum
+  }
+}

@@ -1,0 +1,38 @@
+// The buffer into which a loop receives: one for all its connections, so that an idle one holds none.
+
+/// What the last `receive()` on a loop brought; valid until the next one.
+@safe public final class ScratchBuffer {
+  let capacity: Int
+  // Unsafe: owned by this object alone; the loop's thread is its only user.
+  let start: UnsafeMutablePointer<UInt8>
+  private(set) var count = 0
+
+  init(capacity: Int) {
+    self.capacity = capacity
+    unsafe start = UnsafeMutablePointer.allocate(capacity: capacity)
+    // Unsafe: all of it, once, so that no later span covers uninitialised memory.
+    unsafe start.initialize(repeating: 0, count: capacity)
+  }
+
+  deinit { unsafe start.deallocate() }
+
+  func received(_ count: Int) {
+    precondition(count >= 0 && count <= capacity, "the scratch buffer was overfilled")
+    self.count = count
+  }
+
+  /// The bytes of the last `receive()`.
+  public func withBytes<Result, Failure: Error>(
+    _ read: (Span<UInt8>) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    // Unsafe: the span covers initialised bytes and does not outlive the call.
+    try unsafe read(Span(_unsafeStart: UnsafePointer(start), count: count))
+  }
+
+  /// Copies a part of the last `receive()` to the end of an array.
+  public func copy(_ range: Range<Int>, onto bytes: inout [UInt8]) {
+    precondition(range.lowerBound >= 0 && range.upperBound <= count, "out of what was received")
+    // Unsafe: within bounds, as just checked.
+    unsafe bytes.append(contentsOf: UnsafeBufferPointer(start: start + range.lowerBound, count: range.count))
+  }
+}

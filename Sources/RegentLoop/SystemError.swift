@@ -1,0 +1,44 @@
+// The one wrapper around system calls: the call's name in the error, EINTR repeated, would-block as a value.
+
+import Glibc
+
+/// A system call that failed: which, and with what `errno`.
+public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
+  public let call: String
+  public let code: Int32
+
+  public init(call: String, code: Int32) {
+    self.call = call
+    self.code = code
+  }
+
+  /// The system's sentence for the code.
+  public var reason: String {
+    // Unsafe: a string of glibc's own, which is per thread and copied here.
+    unsafe String(cString: strerror(code))
+  }
+
+  public var description: String { "\(call): \(reason)" }
+
+  /// The result of a call, or the error that it left in `errno`.
+  static func check(_ call: String, _ result: Int32) throws(SystemError) -> Int32 {
+    guard result >= 0 else { throw SystemError(call: call, code: errno) }
+    return result
+  }
+
+  /// Whether descriptors or memory ran out: it passes, so nothing is to be given up for it.
+  public var isExhaustion: Bool { [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) }
+}
+
+extension SystemError {
+  public var isPermission: Bool { code == EACCES || code == EPERM }
+  public var isRefusal: Bool { code == ECONNREFUSED }
+  /// Whether the address is taken or is none of this machine's.
+  public var isAddress: Bool { [EADDRINUSE, EADDRNOTAVAIL].contains(code) }
+  /// Whether the machine lacks the address family, as one without IPv6 does.
+  public var isMissingFamily: Bool { [EAFNOSUPPORT, EADDRNOTAVAIL].contains(code) }
+
+  public static func noSuchAddress(_ text: String) -> SystemError {
+    SystemError(call: "\(text) is no address to listen on", code: EADDRNOTAVAIL)
+  }
+}

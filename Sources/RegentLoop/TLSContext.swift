@@ -1,0 +1,71 @@
+// TLS as a client: what is trusted and how, shared by the connections of one upstream identity.
+// Verification of the chain and of the host's name is always on; there is no way to turn it off.
+
+import COpenSSL
+import Synchronization
+
+/// The trust and the session memory with which an origin is met. One for each upstream identity and loop.
+@safe public final class TLSContext {
+  // Unsafe: OpenSSL's objects, owned here, freed in deinit; used on one loop's thread.
+  private let context: OpaquePointer
+  private var session: OpaquePointer?
+
+  /// Trusts the system's store, or what the environment's SSL_CERT_FILE and SSL_CERT_DIR name.
+  public init() throws(TLSFailure) {
+    guard let context = unsafe SSL_CTX_new(TLS_client_method()) else {
+      throw .configuration(lastOpenSSLError())
+    }
+    unsafe self.context = context
+    unsafe SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
+    guard unsafe SSL_CTX_set_default_verify_paths(context) == 1 else {
+      throw .configuration(lastOpenSSLError())
+    }
+    _ = unsafe regent_SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION)
+    _ = unsafe regent_SSL_CTX_set_session_cache_mode(context, Int(SSL_SESS_CACHE_CLIENT))
+    _ = unsafe regent_SSL_CTX_set_mode(
+      context, Int(SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS))
+    let protocols: [UInt8] = [8] + Array("http/1.1".utf8)
+    // Unsafe: OpenSSL copies the list.
+    _ = unsafe SSL_CTX_set_alpn_protos(context, protocols, UInt32(protocols.count))
+  }
+
+  deinit {
+    unsafe SSL_SESSION_free(session)
+    unsafe SSL_CTX_free(context)
+  }
+
+  /// Makes a TLS session over a connected socket. `host` is a DNS name or an IP address literal without brackets.
+  func makeSession(descriptor: Int32, host: String) throws(TLSFailure) -> TLSSession {
+    guard let ssl = unsafe SSL_new(context) else { throw .configuration(lastOpenSSLError()) }
+    let made = unsafe TLSSession(adopting: ssl)
+    unsafe SSL_set_fd(ssl, descriptor)
+    unsafe SSL_set_connect_state(ssl)
+    let parameters = unsafe SSL_get0_param(ssl)
+    if unsafe X509_VERIFY_PARAM_set1_ip_asc(parameters, host) != 1 {
+      unsafe X509_VERIFY_PARAM_set_hostflags(parameters, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
+      guard unsafe SSL_set1_host(ssl, host) == 1, unsafe regent_SSL_set_tlsext_host_name(ssl, host) == 1 else {
+        throw .configuration(lastOpenSSLError())
+      }
+    }
+    if let session = unsafe session { unsafe SSL_set_session(ssl, session) }
+    return made
+  }
+
+  /// Keeps what a good connection learnt, so that the next handshake is short.
+  func remember(_ tls: TLSSession) {
+    guard let fresh = unsafe SSL_get1_session(tls.ssl) else { return }
+    guard unsafe SSL_SESSION_is_resumable(fresh) == 1 else { return unsafe SSL_SESSION_free(fresh) }
+    unsafe SSL_SESSION_free(session)
+    unsafe session = fresh
+  }
+}
+
+/// OpenSSL's oldest queued error in words; the queue is emptied.
+func lastOpenSSLError() -> String {
+  let code = ERR_get_error()
+  ERR_clear_error()
+  guard code != 0 else { return "no reason given" }
+  // Unsafe: a constant string of OpenSSL's, or nil.
+  guard let text = unsafe ERR_reason_error_string(code) else { return "error \(code)" }
+  return unsafe String(cString: text)
+}

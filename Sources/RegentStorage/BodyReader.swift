@@ -1,0 +1,136 @@
+// One reader of a body. While the body grows it is listed with the body, so that nothing it needs is dropped; once the
+// body is whole and kept it reads from a copy of the list of chunks, without the body's lock.
+
+public import RegentLoop
+
+/// A reader of a body, from its first byte on. One task reads at a time.
+public final class BodyReader: Sendable {
+  enum Start {
+    case live(Int)
+    case settled(BodyChunks)
+  }
+
+  private struct Place: Sendable {
+    var cursor = BodyCursor()
+    var source: Source
+  }
+  private enum Source: Sendable {
+    case live(Int)
+    case settled(BodyChunks)
+    case left
+  }
+
+  /// The body that is read.
+  public let stream: BodyStream
+  // Guards the place; contended only if two tasks read at once, which they must not, or one leaves meanwhile.
+  private let place: Lock<Place>
+
+  init(_ stream: BodyStream, _ start: Start) {
+    self.stream = stream
+    switch start {
+    case .live(let index): place = Lock(Place(source: .live(index)))
+    case .settled(let chunks): place = Lock(Place(source: .settled(chunks)))
+    }
+  }
+
+  deinit { leave() }
+
+  /// The bytes read so far.
+  public var position: Int { place.withLock { $0.cursor.position } }
+
+  /// The next bytes, at least one and at most `bytes`, in at most `maxSlices` slices; nil at the proven end.
+  ///
+  /// Waits while there is nothing. Throws the writer's failure after all bytes before it were read, and
+  /// `.cancelled` when the waiting task is cancelled.
+  public func next(
+    upTo bytes: Int = .max, maxSlices: Int = 16
+  ) async throws(BodyFailure) -> [Slice]? {
+    while true {
+      switch try available(upTo: bytes, maxSlices: maxSlices) {
+      case .slices(let slices): return slices
+      case .end: return nil
+      case .none: guard await waitForBytes() else { throw .cancelled }
+      }
+    }
+  }
+
+  /// What can be had without waiting.
+  public func available(
+    upTo bytes: Int = .max, maxSlices: Int = 16
+  ) throws(BodyFailure) -> BodyBytes {
+    let step = place.withLock { place in
+      switch place.source {
+      case .left: BodyStep<BodyState.Taken>(.failed(.cancelled))
+      case .settled(let chunks): BodyStep(BodyReader.take(from: chunks, &place.cursor, bytes, maxSlices))
+      case .live(let reader): takeLive(reader, &place, bytes, maxSlices)
+      }
+    }
+    step.wakes.resume()
+    switch step.result {
+    case .slices(let slices): return .slices(slices)
+    case .end: return .end
+    case .none: return .none
+    case .failed(let failure): throw failure
+    }
+  }
+
+  /// Ends the reading; the body no longer waits for this reader.
+  public func leave() {
+    let index = place.withLock { place -> Int? in
+      defer { place.source = .left }
+      if case .live(let index) = place.source { return index } else { return nil }
+    }
+    guard let index else { return }
+    let (wakes, waiting) = stream.state.withLock { state in
+      let waiting = state.readers.cancel(index)
+      return (state.removeReader(index), waiting)
+    }
+    wakes.resume()
+    waiting?.resume(false)
+  }
+
+  private static func take(
+    from chunks: BodyChunks, _ cursor: inout BodyCursor, _ bytes: Int, _ maxSlices: Int
+  ) -> BodyState.Taken {
+    let slices = chunks.take(&cursor, upTo: bytes, maxSlices: maxSlices)
+    return slices.isEmpty ? .end : .slices(slices)
+  }
+
+  private func takeLive(
+    _ reader: Int, _ place: inout Place, _ bytes: Int, _ maxSlices: Int
+  ) -> BodyStep<BodyState.Taken> {
+    stream.state.withLock { state in
+      guard state.isSettled else {
+        return state.take(reader, &place.cursor, upTo: bytes, maxSlices: maxSlices)
+      }
+      place.source = .settled(state.chunks)
+      let taken = BodyReader.take(from: state.chunks, &place.cursor, bytes, maxSlices)
+      return BodyStep(taken, state.removeReader(reader))
+    }
+  }
+
+  private func waitForBytes() async -> Bool {
+    let (index, position) = place.withLock { place -> (Int?, Int) in
+      if case .live(let index) = place.source { return (index, place.cursor.position) }
+      return (nil, 0)
+    }
+    guard let index else { return true }
+    return await stream.waitForBytes(index, at: position)
+  }
+}
+
+/// The writing end of a body, for one task: dropping it before ``finish()`` fails the body.
+public final class BodyWriter: Sendable {
+  /// The body that is written.
+  public let stream: BodyStream
+
+  init(_ stream: BodyStream) { self.stream = stream }
+
+  // Ending a body that has ended already does nothing.
+  deinit { stream.fail(.aborted) }
+
+  public func tryAppend(_ slice: Slice) -> AppendOutcome { stream.tryAppend(slice) }
+  public func append(_ slice: Slice) async -> AppendOutcome { await stream.append(slice) }
+  public func finish() { stream.finish() }
+  public func fail(_ failure: BodyFailure) { stream.fail(failure) }
+}

@@ -1,0 +1,74 @@
+// A record on its way into the store: packed into its block, measured, and not yet counted. Made outside of any lock.
+
+import RegentLoop
+
+/// What is offered to a shard.
+struct PackedOffer {
+  let block: Block
+  let stream: BodyStream?
+  let headCount: Int
+  let sharedHead: Block?
+  let sharedBytes: [UInt8]
+  let sharedHash: UInt64
+
+  /// The bytes that its block and, if it is new to the shard, its shared head take from the budget.
+  let cost: Int
+  /// The part of `cost` that the shared head alone takes.
+  let sharedCost: Int
+
+  /// The longest key and own head together.
+  private static let startLimit = 1 << 30
+
+  /// Packs a record; nil when it exceeds `limit`, or its stream is not whole or not within the budget.
+  init?(
+    _ key: RecordKey, _ head: [UInt8], _ shared: [UInt8], _ body: OfferedBody, limit: Int, budget: ByteBudget
+  ) {
+    let start = key.bytes.count + head.count
+    guard let bodyCount = body.count, bodyCount <= limit, start <= PackedOffer.startLimit,
+      start + shared.count <= limit - bodyCount
+    else { return nil }
+    let isPacked = bodyCount <= StoredBody.packedLimit
+    let block = Block(capacity: start + (isPacked ? bodyCount : 0))
+    block.append(key.bytes.span)
+    block.append(head.span)
+    if isPacked { body.pack(into: block) }
+    stream = isPacked ? nil : body.stream
+    if let stream, !stream.charge(to: budget) { return nil }
+    self.block = block
+    headCount = head.count
+    sharedBytes = shared
+    sharedHead = shared.isEmpty ? nil : Block(shared)
+    sharedHash = shared.isEmpty ? 0 : RecordKey(shared).hash
+    sharedCost = sharedHead.map(InternedHeads.cost) ?? 0
+    cost = block.footprint + sharedCost
+  }
+}
+
+extension OfferedBody {
+  /// The length of the body; nil when it is a stream that is not whole.
+  fileprivate var count: Int? {
+    switch self {
+    case .bytes(let bytes): bytes.count
+    case .slices(let slices): slices.reduce(0) { $0 + $1.count }
+    case .stream(let stream): stream.isWhole ? stream.total : nil
+    }
+  }
+
+  /// Appends the whole body to a block that has room for it.
+  fileprivate func pack(into block: Block) {
+    switch self {
+    case .bytes(let bytes): block.append(bytes.span)
+    case .slices(let slices): for slice in slices { slice.withBytes { _ = block.append($0) } }
+    case .stream(let stream): for slice in stream.wholeSlices { slice.withBytes { _ = block.append($0) } }
+    }
+  }
+
+  /// The body as a whole stream.
+  fileprivate var stream: BodyStream {
+    switch self {
+    case .bytes(let bytes): BodyStream(whole: [Slice(bytes)])
+    case .slices(let slices): BodyStream(whole: slices)
+    case .stream(let stream): stream
+    }
+  }
+}
