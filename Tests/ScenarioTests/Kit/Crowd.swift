@@ -98,11 +98,12 @@ final class Crowd: Sendable {
     try dripping.value?.finish()
   }
 
-  /// Whether each idle connection still gets an answer.
-  func idleOnesAreAnswered() throws -> Bool {
-    try idle.allSatisfy { socket in
+  /// The idle connections, by their number, that no longer get an answer. Even ones had been used before.
+  func idleOnesUnanswered() throws -> [Int] {
+    try idle.indices.filter { index in
+      let socket = idle[index]
       try socket.send(Crowd.request("/good"))
-      return try MessageReader(socket).head()?.startLine.hasPrefix("HTTP/1.1 200") == true
+      return try MessageReader(socket).head()?.startLine.hasPrefix("HTTP/1.1 200") != true
     }
   }
 
