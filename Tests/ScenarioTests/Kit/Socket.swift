@@ -82,6 +82,13 @@ final class Socket: Sendable {
   /// Whether the kernel takes more bytes within so many milliseconds.
   func isWritable(within milliseconds: Int32) -> Bool { poll(for: Int16(POLLOUT), milliseconds) }
 
+  /// Which of many have something to read; waits up to so many milliseconds for the first.
+  static func areReadable(_ sockets: [Socket], within milliseconds: Int32) -> [Bool] {
+    var entries = sockets.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
+    _ = unsafe Glibc.poll(&entries, nfds_t(entries.count), milliseconds)
+    return entries.map { $0.revents != 0 }
+  }
+
   private func poll(for events: Int16, _ milliseconds: Int32) -> Bool {
     var entry = pollfd(fd: descriptor, events: events, revents: 0)
     return unsafe Glibc.poll(&entry, 1, milliseconds) > 0
