@@ -9,6 +9,8 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
   .enableUpcomingFeature("MemberImportVisibility"),
+  // An async function stays where its caller runs: no executor is looked up between two providers.
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
 func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {

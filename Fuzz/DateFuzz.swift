@@ -15,6 +15,13 @@ private func checkDate(_ bytes: ArraySlice<UInt8>, now: Int64) {
   }
 }
 
+private func checkWriting(_ seconds: Int64) {
+  var written: [UInt8] = []
+  HTTPDate.append(seconds, to: &written)
+  let clamped = min(max(seconds, -62_167_219_200), 253_402_300_799)
+  require(HTTPDate.parse(written[...], now: 0) == clamped, "a written date is read as another")
+}
+
 private func checkValue(_ bytes: ArraySlice<UInt8>) {
   guard let value = FieldValue(validating: bytes) else { return }
   var writer = MessageWriter()
@@ -29,6 +36,8 @@ public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let clock = bytes.prefix(8).reduce(Int64(0)) { $0 << 8 | Int64($1) }
   checkDate(bytes[...], now: 1_700_000_000)
   checkDate(bytes.dropFirst(8), now: clock)
+  checkWriting(clock)
+  checkWriting(clock >> 24)
   if let number = Decimal.parse(bytes[...]) {
     var written: [UInt8] = []
     Decimal.append(number, to: &written)

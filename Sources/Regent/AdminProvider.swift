@@ -44,7 +44,8 @@ final class Statistics: Sendable {
   private let memory: MemoryStore?
 
   init(
-    version: String, started: Int64, domains: [String], providers: [String], loops: [LoopMeters], memory: MemoryStore?
+    version: String, started: Int64, domains: [String], providers: [String], loops: [LoopMeters],
+    memory: MemoryStore?
   ) {
     self.version = version
     self.started = started

@@ -50,6 +50,7 @@ public final class Chain: Sendable {
         let response = try await links[index].provider.perform(request)
         request.meters.providers[index].answered.add(1)
         if response.revalidation != nil { revalidate(behind: response, request, from: index) }
+        if response.status >= 500, let stale = staleInstead(of: response, request) { return stale }
         return index == 0 ? response : await handBack(response, request, from: index)
       } catch let unhandled as Unhandled {
         request.meters.providers[index].passed.add(1)
@@ -70,6 +71,16 @@ public final class Chain: Sendable {
       await handler.handle(response, for: request)
     }
     return response
+  }
+
+  /// The stored response in place of an origin's 500, 502, 503 or 504, where the rules allow it (RFC 5861 section 4).
+  private func staleInstead(of response: Response, _ request: Request) -> Response? {
+    guard var stale = request.candidate?.answer(after: .status(UInt16(clamping: response.status)), request)
+    else {
+      return nil
+    }
+    stale.cacheStatus.fwdStatus = UInt16(clamping: response.status)
+    return stale
   }
 
   /// A stale answer where one is allowed, else one that names what went wrong.
@@ -122,7 +133,8 @@ extension Candidate {
   /// This stored response as the answer after an origin's failure, where the rules allow it (RFC 5861 section 4).
   func answer(after failure: OriginFailure, _ request: Request) -> Response? {
     let verdict = StaleIfError.decide(
-      metadata, request: request.directives, policy: request.domain.policy, failure: failure, now: request.wall)
+      metadata, request: request.directives, policy: request.domain.policy, failure: failure,
+      now: request.wall)
     guard case .serve(let age, let reason) = verdict else { return nil }
     var response = Response(
       status: Int(metadata.status), fields: .parsed(fields), body: body,

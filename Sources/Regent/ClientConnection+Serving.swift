@@ -59,7 +59,9 @@ extension ClientConnection {
     let keepAlive =
       head.keepAlive && content?.isComplete != false && !server.isDraining && !isSurplus && state == .serving
     let sent = try await write(response, to: head, keepAlive: keepAlive, &writer, &timing)
-    count(response, domain: domain, bytesIn: head.fields.bytes.count + (content?.count ?? 0), bytesOut: sent.count)
+    count(
+      response, domain: domain, bytesIn: head.fields.bytes.count + (content?.count ?? 0), bytesOut: sent.count
+    )
     timing.add(domain)
     return keepAlive && sent.isDelimited
   }
@@ -67,7 +69,8 @@ extension ClientConnection {
   // MARK: Writing
 
   private func write(
-    _ response: Response, to head: RequestHead, keepAlive: Bool, _ writer: inout MessageWriter, _ timing: inout Timing
+    _ response: Response, to head: RequestHead, keepAlive: Bool, _ writer: inout MessageWriter,
+    _ timing: inout Timing
   ) async throws -> (count: Int, isDelimited: Bool) {
     let before = writer.bytes.count
     let ending = Self.ending(of: response, to: head)
@@ -79,7 +82,8 @@ extension ClientConnection {
     }
     switch response.body {
     case .empty: break
-    case .whole(let slice) where slice.count <= Self.copiedBody: slice.block.copy(slice.range, onto: &writer.bytes)
+    case .whole(let slice) where slice.count <= Self.copiedBody:
+      slice.block.copy(slice.range, onto: &writer.bytes)
     case .whole(let slice):
       let count = writer.bytes.count - before + slice.count
       try await flush(&writer, &timing, [slice])
@@ -95,7 +99,9 @@ extension ClientConnection {
     if response.status == 204 || response.status == 304 || response.status < 200 { return .none }
     if let count = response.body.count, head.method != .head || count > 0 { return .length(count) }
     if head.method == .head {
-      guard let value = response.fields.parsed.first(.contentLength), let count = Decimal.parse(value) else { return .none }
+      guard let value = response.fields.parsed.first(.contentLength), let count = Decimal.parse(value) else {
+        return .none
+      }
       return .length(count)
     }
     return head.version == .http11 ? .chunked : .close
@@ -136,7 +142,9 @@ extension ClientConnection {
     }
   }
 
-  private func flush(_ writer: inout MessageWriter, _ timing: inout Timing, _ slices: [Slice] = []) async throws {
+  private func flush(_ writer: inout MessageWriter, _ timing: inout Timing, _ slices: [Slice] = [])
+    async throws
+  {
     if !writer.bytes.isEmpty || !slices.isEmpty {
       try await stream.write(writer.bytes, then: slices, stall: server.timeouts.writeStall)
       writer.bytes.removeAll(keepingCapacity: true)

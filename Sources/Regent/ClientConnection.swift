@@ -141,7 +141,8 @@ final class ClientConnection: StreamDelegate {
     let text = "\(status) \(StatusLines.reason(status)): \(sentence)\n"
     let response = Response(status: status, text: text)
     server.writer.write(
-      response, ending: .length(text.utf8.count), keepAlive: false, version: .http11, now: stream.loop.clock.wall,
+      response, ending: .length(text.utf8.count), keepAlive: false, version: .http11,
+      now: stream.loop.clock.wall,
       to: &writer)
     writer.bytes.append(contentsOf: text.utf8)
     _ = stream.send(writer.bytes, then: [], skipping: 0)

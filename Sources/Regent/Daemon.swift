@@ -60,7 +60,9 @@ public enum Daemon {
   }
 
   /// The listening sockets, for each address one to every loop.
-  private static func bind(_ configuration: Configuration, workers: Int) throws(SystemError) -> [[ListeningSocket]] {
+  private static func bind(_ configuration: Configuration, workers: Int) throws(SystemError)
+    -> [[ListeningSocket]]
+  {
     let backlog = Int32(clamping: configuration.limits.backlog)
     var sockets: [[ListeningSocket]] = []
     for address in configuration.server.listen {
@@ -82,15 +84,19 @@ public enum Daemon {
     let admin = configuration.domains.count
     var domains = configuration.domains.enumerated().map { Domain(number: $0, $1) }
     domains.append(Domain(number: admin, name: "regent", policy: .init(kind: .networkOnly), keyPrefix: []))
-    let meters = group.loops.map { _ in LoopMeters(domains: domains.count, providers: configuration.providers.count + 1) }
+    let meters = group.loops.map { _ in
+      LoopMeters(domains: domains.count, providers: configuration.providers.count + 1)
+    }
     var builder = Chain.Builder()
     var memory: MemoryStore?
     for entry in configuration.providers {
       let set = RequestDomain(entry.domains, configuration)
       switch entry.kind {
       case .memory:
-        let store = memory ?? MemoryStore(
-          budget: configuration.memory.size.bytes, maxObject: configuration.memory.maxObject.bytes)
+        let store =
+          memory
+          ?? MemoryStore(
+            budget: configuration.memory.size.bytes, maxObject: configuration.memory.maxObject.bytes)
         memory = store
         builder = builder.next(MemoryProvider(store: store), domains: set)
       case .fixtures:
@@ -104,18 +110,21 @@ public enum Daemon {
     let statistics = Statistics(
       version: version, started: LoopClock.read().now, domains: domains.map(\.name),
       providers: configuration.providers.map(\.kind.rawValue) + ["admin"], loops: meters, memory: memory)
-    builder = builder.next(AdminProvider(statistics, domain: admin), domains: adminDomains(configuration, admin))
+    builder = builder.next(
+      AdminProvider(statistics, domain: admin), domains: adminDomains(configuration, admin))
     return DaemonParts(
       configuration: configuration, chain: builder.build(),
       router: Router(configuration.domains, admin: admin, pathPrefixes: configuration.server.pathPrefixes),
       domains: domains, meters: meters, log: log,
-      connectionLimit: DescriptorLimit.raise(reserving: group.loops.count * 8 + 64, wanted: configuration.limits.connections))
+      connectionLimit: DescriptorLimit.raise(
+        reserving: group.loops.count * 8 + 64, wanted: configuration.limits.connections))
   }
 
   /// Where the admin pages are the chain's last word: at their own domain, and at a default domain without an upstream.
   private static func adminDomains(_ configuration: Configuration, _ admin: Int) -> RequestDomain {
     var set = RequestDomain(admin)
-    for (number, domain) in configuration.domains.enumerated() where domain.isDefault && domain.upstream == nil {
+    for (number, domain) in configuration.domains.enumerated()
+    where domain.isDefault && domain.upstream == nil {
       set.insert(RequestDomain(number))
     }
     return set
@@ -181,7 +190,8 @@ extension ListenAddress {
     let found: [SocketAddress?] =
       switch self {
       case .tcp(let address, let port): [SocketAddress(ip: address, port: port)]
-      case .anyAddress(let port): [SocketAddress(ip: "0.0.0.0", port: port), SocketAddress(ip: "::", port: port)]
+      case .anyAddress(let port):
+        [SocketAddress(ip: "0.0.0.0", port: port), SocketAddress(ip: "::", port: port)]
       case .unix(let path): [SocketAddress(path: path)]
       }
     let addresses = found.compactMap { $0 }

@@ -91,7 +91,9 @@ public enum Failure: Error, Sendable, Equatable {
 
   func response(to request: Request) -> Response {
     var response = Response(status: status, text: "\(status) \(StatusLines.reason(status)): \(sentence)\n")
-    if status == 503 { response = Response(status: status, text: "\(sentence)\n", fields: [(.retryAfter, "1")]) }
+    if status == 503 {
+      response = Response(status: status, text: "\(sentence)\n", fields: [(.retryAfter, "1")])
+    }
     response.cacheStatus = CacheStatus(.forwarded(request.forwarded))
     response.failure = self
     return response

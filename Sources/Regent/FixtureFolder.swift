@@ -17,13 +17,16 @@ struct FixtureFolder: Sendable {
 
   /// The file at a path; nil where there is none.
   func answer(_ path: String, _ request: Request) async -> Response? {
-    guard request.method == .get || request.method == .head, let relative = Self.relative(path) else { return nil }
+    guard request.method == .get || request.method == .head, let relative = Self.relative(path) else {
+      return nil
+    }
     let root = root
     let found = await files.run { FileReader.read(relative, beneath: root, limit: Self.largestFile) }
     guard case .some(.some(let bytes)) = found else { return nil }
     var fields = Fields()
     fields.append(.contentType, Self.contentType(relative).utf8)
-    return Response(fetched: 200, fields: fields, body: bytes.isEmpty ? .empty : .whole(Slice(bytes)), request)
+    return Response(
+      fetched: 200, fields: fields, body: bytes.isEmpty ? .empty : .whole(Slice(bytes)), request)
   }
 
   /// The path below the folder, `index.html` for a folder's own; nil for one that leads elsewhere.
@@ -39,7 +42,8 @@ struct FixtureFolder: Sendable {
     let types = [
       "html": "text/html; charset=utf-8", "txt": "text/plain; charset=utf-8", "json": "application/json",
       "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "xml": "application/xml",
-      "svg": "image/svg+xml", "png": "image/png", "jpg": "image/jpeg", "gif": "image/gif", "webp": "image/webp",
+      "svg": "image/svg+xml", "png": "image/png", "jpg": "image/jpeg", "gif": "image/gif",
+      "webp": "image/webp",
     ]
     guard let dot = path.lastIndex(of: ".") else { return "application/octet-stream" }
     return types[path[path.index(after: dot)...].lowercased()] ?? "application/octet-stream"

@@ -36,7 +36,11 @@ public final class FixturesProvider: Provider {
     var fields = Fields()
     for field in fixture.fields {
       let known = FieldName(Array(field.name.utf8)[...])
-      if known == .other { fields.append(named: field.name.utf8, field.value.utf8) } else { fields.append(known, field.value.utf8) }
+      if known == .other {
+        fields.append(named: field.name.utf8, field.value.utf8)
+      } else {
+        fields.append(known, field.value.utf8)
+      }
     }
     if !fields.contains(.contentType) { fields.append(.contentType, "text/plain; charset=utf-8".utf8) }
     let body: Slice
@@ -45,14 +49,17 @@ public final class FixturesProvider: Provider {
     case .file(let path): body = Slice(try FileReader.read(path, limit: FixtureFolder.largestFile))
     }
     return Prepared(
-      status: fixture.status, fields: fields, body: body, delay: fixture.delay, age: fixture.age?.wholeSeconds)
+      status: fixture.status, fields: fields, body: body, delay: fixture.delay, age: fixture.age?.wholeSeconds
+    )
   }
 
   public func perform(_ request: Request) async throws -> Response {
     guard request.domain.number < fixtures.count else { throw Unhandled() }
     let path = String(decoding: request.pathBytes, as: UTF8.self)
     if let fixture = fixtures[request.domain.number][path] { return try await answer(fixture, request) }
-    if let folder = folders[request.domain.number], let response = await folder.answer(path, request) { return response }
+    if let folder = folders[request.domain.number], let response = await folder.answer(path, request) {
+      return response
+    }
     throw Unhandled()
   }
 
@@ -82,7 +89,9 @@ extension Response {
       HTTPDate.append(now, to: &date)
       fields.append(.date, date)
     }
-    self.init(status: status, fields: .parsed(fields), body: body, cacheStatus: CacheStatus(.forwarded(request.forwarded)))
+    self.init(
+      status: status, fields: .parsed(fields), body: body,
+      cacheStatus: CacheStatus(.forwarded(request.forwarded)))
     storability = Storability.decide(
       method: request.method, requestFields: request.head.fields, requestDirectives: request.directives,
       status: UInt16(clamping: status), responseFields: fields, policy: request.domain.policy)

@@ -45,7 +45,8 @@ public final class MemoryProvider: ResponseHandler {
     _ record: Record, _ head: RecordHead, age: Int32, detail: CacheDetail, _ request: Request
   ) -> Response {
     let status = CacheStatus(
-      .hit, ttl: head.metadata.remainingFreshness(policy: request.domain.policy, now: request.wall), detail: detail)
+      .hit, ttl: head.metadata.remainingFreshness(policy: request.domain.policy, now: request.wall),
+      detail: detail)
     var response = Response(
       status: Int(head.metadata.status), fields: .stored(shared: record.sharedHead, own: head.lines),
       body: record.responseBody, cacheStatus: status)
@@ -65,7 +66,9 @@ public final class MemoryProvider: ResponseHandler {
     if Invalidation.applies(method: request.method, status: UInt16(clamping: response.status)) {
       return invalidate(response, request)
     }
-    guard response.storability == .store, let metadata = response.metadata, request.method == .get else { return }
+    guard response.storability == .store, let metadata = response.metadata, request.method == .get else {
+      return
+    }
     switch response.body {
     case .empty: insert(.bytes([]), response, metadata, request)
     case .whole(let slice): insert(.slices([slice]), response, metadata, request)
@@ -74,8 +77,12 @@ public final class MemoryProvider: ResponseHandler {
   }
 
   /// Keeps a body that still arrives; it is stored when its end is proven.
-  private func keep(_ stream: BodyStream, _ response: Response, _ metadata: StoredMetadata, _ request: Request) {
-    guard let loop = EventLoop.current, stream.keep(limit: store.maxObject, account: store.budget) else { return }
+  private func keep(
+    _ stream: BodyStream, _ response: Response, _ metadata: StoredMetadata, _ request: Request
+  ) {
+    guard let loop = EventLoop.current, stream.keep(limit: store.maxObject, account: store.budget) else {
+      return
+    }
     Task(executorPreference: loop) {
       if case .finished = await stream.completion() {
         self.insert(.stream(stream), response, metadata, request)
@@ -104,7 +111,9 @@ public final class MemoryProvider: ResponseHandler {
     let origin = Invalidation.Origin(request)
     let fields = response.fields.parsed
     for reference in fields.all(.location) + fields.all(.contentLocation) {
-      guard let target = Invalidation.sameOriginTarget(reference, of: origin, path: request.pathBytes) else { continue }
+      guard let target = Invalidation.sameOriginTarget(reference, of: origin, path: request.pathBytes) else {
+        continue
+      }
       var key = request.domain.keyPrefix
       CacheKey.appendTarget(path: target.path, query: target.query, onto: &key)
       _ = store.remove(RecordKey(key)) { _ in true }
@@ -156,7 +165,8 @@ struct RecordHead {
   static func selects(_ head: Slice, _ requestFields: Fields) -> Bool {
     head.withBytes { bytes in
       guard let count = varyCount(bytes) else { return false }
-      return count == 0 || Vary.matches(bytes.extracting(varyStart..<varyStart + count), requestFields: requestFields)
+      return count == 0
+        || Vary.matches(bytes.extracting(varyStart..<varyStart + count), requestFields: requestFields)
     }
   }
 
@@ -166,7 +176,9 @@ struct RecordHead {
   ) -> Bool {
     metadata.encode(onto: &head)
     var vary: [UInt8] = []
-    guard Vary.encode(responseFields: responseFields, requestFields: requestFields, onto: &vary) else { return false }
+    guard Vary.encode(responseFields: responseFields, requestFields: requestFields, onto: &vary) else {
+      return false
+    }
     head.append(UInt8(truncatingIfNeeded: vary.count))
     head.append(UInt8(truncatingIfNeeded: vary.count >> 8))
     head.append(contentsOf: vary)

@@ -93,7 +93,9 @@ final class OriginConnection: StreamDelegate {
   // MARK: The response's body
 
   /// The body if all of it is here already, and whether the connection may be used again; nil if more is to come.
-  func wholeBody(_ framing: BodyFraming, keepAlive: Bool) throws(Failure) -> (body: ResponseBody, reusable: Bool)? {
+  func wholeBody(_ framing: BodyFraming, keepAlive: Bool) throws(Failure) -> (
+    body: ResponseBody, reusable: Bool
+  )? {
     switch framing {
     case .none: return (.empty, keepAlive && input.isEmpty)
     case .length(0): return (.empty, keepAlive && input.isEmpty)

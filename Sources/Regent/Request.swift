@@ -59,7 +59,8 @@ public final class Request: Sendable {
   func learning(_ unhandled: Unhandled) -> Request {
     guard unhandled.candidate != nil || unhandled.reason != nil else { return self }
     return Request(
-      head: head, domain: domain, path: path, query: query, key: key, directives: directives, wall: wall, now: now,
+      head: head, domain: domain, path: path, query: query, key: key, directives: directives, wall: wall,
+      now: now,
       body: body, candidate: candidate ?? unhandled.candidate,
       forwarded: forwarded == .bypass ? unhandled.reason ?? .bypass : forwarded, meters: meters)
   }

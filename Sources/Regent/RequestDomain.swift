@@ -33,7 +33,9 @@ public struct RequestDomain: SetAlgebra, Sendable, Hashable {
     return word < high.count && high[word] & (1 << UInt64(number % 64)) != 0
   }
 
-  public func contains(_ member: RequestDomain) -> Bool { isAny || subtracting(of: member).isEmpty && !member.isAny }
+  public func contains(_ member: RequestDomain) -> Bool {
+    isAny || subtracting(of: member).isEmpty && !member.isAny
+  }
 
   private func subtracting(of member: RequestDomain) -> RequestDomain { member.combined(self) { $0 & ~$1 } }
 

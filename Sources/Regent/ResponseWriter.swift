@@ -16,7 +16,10 @@ struct ResponseWriter: Sendable {
   }
 
   /// How the body is told from what follows it.
-  enum Ending: Equatable { case length(Int), chunked, close, none }
+  enum Ending: Equatable {
+    case length(Int)
+    case chunked, close, none
+  }
 
   func write(
     _ response: Response, ending: Ending, keepAlive: Bool, version: HTTPVersion, now: Int64,
@@ -49,7 +52,8 @@ struct ResponseWriter: Sendable {
       writer.field(.date, date: response.metadata?.date ?? now)
     case .parsed(let fields):
       let dated = response.age != nil && response.metadata != nil
-      writer.forwarded(fields, except: dated ? Self.datedOnes : response.age != nil ? Self.agedOnes : Self.lengthOnly)
+      writer.forwarded(
+        fields, except: dated ? Self.datedOnes : response.age != nil ? Self.agedOnes : Self.lengthOnly)
       if dated || !fields.contains(.date) { writer.field(.date, date: response.metadata?.date ?? now) }
     }
     if let age = response.age { writer.field(.age, decimal: Int(age)) }

@@ -51,7 +51,9 @@ struct Router: Sendable {
       if pathPrefixes { prefixes.append((Array(domain.name.utf8), number)) }
     }
     if !domains.contains(where: \.isDefault) {
-      for name in Self.loopbackNames { add(host: .exact(name), [Route(domain: admin, path: nil, method: nil)]) }
+      for name in Self.loopbackNames {
+        add(host: .exact(name), [Route(domain: admin, path: nil, method: nil)])
+      }
     }
     for host in exact.keys { exact[host]?.sort { $0.rank > $1.rank } }
     for index in suffixes.indices { suffixes[index].routes.sort { $0.rank > $1.rank } }
@@ -81,8 +83,10 @@ struct Router: Sendable {
   /// The routes of a host, in order of their rank; empty for a host that no domain knows.
   func routes(host: ArraySlice<UInt8>) -> [Route] {
     if let routes = exact[Array(host)] { return routes }
-    return suffixes.first { host.count > $0.suffix.count && host.suffix($0.suffix.count).elementsEqual($0.suffix) }?
-      .routes ?? []
+    return suffixes.first {
+      host.count > $0.suffix.count && host.suffix($0.suffix.count).elementsEqual($0.suffix)
+    }?
+    .routes ?? []
   }
 
   /// The domain of a path and method at a host's routes.
@@ -91,8 +95,10 @@ struct Router: Sendable {
     for route in routes where route.method == nil || route.method == method {
       switch route.path {
       case nil: return Match(domain: route.domain, prefix: 0)
-      case .exact(let wanted) where path.elementsEqual(wanted.utf8): return Match(domain: route.domain, prefix: 0)
-      case .prefix(let wanted) where path.starts(with: wanted.utf8): return Match(domain: route.domain, prefix: 0)
+      case .exact(let wanted) where path.elementsEqual(wanted.utf8):
+        return Match(domain: route.domain, prefix: 0)
+      case .prefix(let wanted) where path.starts(with: wanted.utf8):
+        return Match(domain: route.domain, prefix: 0)
       default: continue
       }
     }

@@ -16,7 +16,9 @@ final class ServerLog: Sendable {
   init(_ logger: Logger) { self.logger = logger }
 
   func failed(_ failure: Failure, domain: String) {
-    limited("\(domain) \(failure.proxyStatus)", level: .warning) { "\(domain): \(failure.proxyStatus): \(failure.sentence)" }
+    limited("\(domain) \(failure.proxyStatus)", level: .warning) {
+      "\(domain): \(failure.proxyStatus): \(failure.sentence)"
+    }
   }
 
   func refused(_ error: ParseError) {
@@ -24,7 +26,8 @@ final class ServerLog: Sendable {
   }
 
   private func limited(_ kind: String, level: Logger.Level, _ message: () -> String) {
-    guard logger.logLevel <= level, let second = EventLoop.current.map({ $0.clock.now / 1_000_000_000 }) else { return }
+    guard logger.logLevel <= level, let second = EventLoop.current.map({ $0.clock.now / 1_000_000_000 })
+    else { return }
     let suppressed = last.withLock { last -> Int? in
       let kind = last[kind] == nil && last.count >= Self.kinds ? "others" : kind
       let before = last[kind] ?? (.min, 0)
@@ -59,7 +62,8 @@ struct StandardErrorLog: LogHandler {
 
   func log(event: LogEvent) {
     let line = "\(event.message)".filter { $0 != "\n" }
-    StandardError.write((isJournal ? "<\(Self.priority(event.level))>" : "regent: \(event.level): ") + line + "\n")
+    StandardError.write(
+      (isJournal ? "<\(Self.priority(event.level))>" : "regent: \(event.level): ") + line + "\n")
   }
 
   private static func priority(_ level: Logger.Level) -> Int {

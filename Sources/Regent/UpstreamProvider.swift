@@ -102,7 +102,8 @@ public final class UpstreamProvider: Provider {
     switch request.body?.framing {
     case .length(let length)?: writer.field(.contentLength, decimal: length)
     case .chunked?: writer.field(.transferEncoding, "chunked")
-    case nil, .some(.none), .untilClose?: if request.head.framing == .length(0) { writer.field(.contentLength, decimal: 0) }
+    case nil, .some(.none), .untilClose?:
+      if request.head.framing == .length(0) { writer.field(.contentLength, decimal: 0) }
     }
     writer.field(.via, bytes: via)
     writer.endHead()
@@ -135,7 +136,8 @@ public final class UpstreamProvider: Provider {
   // MARK: Answering
 
   private func respond(
-    _ request: Request, _ connection: OriginConnection, _ head: ResponseHead, requestTime: Int64, responseTime: Int64
+    _ request: Request, _ connection: OriginConnection, _ head: ResponseHead, requestTime: Int64,
+    responseTime: Int64
   ) throws(Failure) -> Response {
     do throws(Failure) {
       let framing = try Self.framing(head, request.method)
@@ -176,7 +178,8 @@ public final class UpstreamProvider: Provider {
   }
 
   private func fetched(
-    _ head: ResponseHead, _ body: ResponseBody, _ request: Request, _ requestTime: Int64, _ responseTime: Int64
+    _ head: ResponseHead, _ body: ResponseBody, _ request: Request, _ requestTime: Int64,
+    _ responseTime: Int64
   ) -> Response {
     let status = UInt16(head.status)
     var response = Response(
@@ -199,7 +202,8 @@ public final class UpstreamProvider: Provider {
 
   /// The stored response that a 304 confirms, with the fields that it brings (RFC 9111 section 4.3.4).
   private func confirm(
-    _ candidate: Candidate, _ head: ResponseHead, _ request: Request, _ requestTime: Int64, _ responseTime: Int64
+    _ candidate: Candidate, _ head: ResponseHead, _ request: Request, _ requestTime: Int64,
+    _ responseTime: Int64
   ) throws(Failure) -> Response {
     guard let fields = Validation.freshened(stored: candidate.fields, by: head.fields) else {
       throw .malformedResponse("Its 304 confirms a response that is not the stored one.")
@@ -223,7 +227,8 @@ public final class UpstreamProvider: Provider {
 enum RequestFields {
   private static let own: [FieldName] = [.host, .contentLength, .expect, .transferEncoding]
   static let ownOrHop = FieldNameSet(own)
-  static let conditionalToo = FieldNameSet(own + [.ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .ifRange])
+  static let conditionalToo = FieldNameSet(
+    own + [.ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .ifRange])
 }
 
 extension MessageWriter {

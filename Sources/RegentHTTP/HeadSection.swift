@@ -60,6 +60,13 @@ struct HeadSection: Sendable {
     return false
   }
 
+  /// Hands the lines over without a second reference to them.
+  mutating func takeLines() -> [FieldLine] {
+    var taken: [FieldLine] = []
+    swap(&taken, &lines)
+    return taken
+  }
+
   /// One field line taken apart (RFC 9112 section 5).
   private static func field(_ input: Span<UInt8>, _ line: Range<Int>) throws(ParseError) -> FieldLine {
     let colon = input.first(0x3A, in: line)

@@ -44,6 +44,9 @@ struct Octet8 {
     (word &- Self.ones &* UInt64(byte)) & ~word & Self.highs
   }
 
+  /// Controls, the tab among them.
+  @inline(__always) var controls: UInt64 { below(0x20) | equal(to: 0x7F) }
+
   @inline(__always) var aboveASCII: UInt64 { word & Self.highs }
 }
 
@@ -84,7 +87,7 @@ extension Span<UInt8> {
     var index = range.lowerBound
     while true {
       index = first(in: index..<range.upperBound) {
-        $0.below(0x20) | $0.equal(to: 0x7F)
+        $0.controls
       } _: {
         $0 < 0x20 || $0 == 0x7F
       }

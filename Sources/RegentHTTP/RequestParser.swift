@@ -72,7 +72,7 @@ public struct RequestParser: Sendable {
     if let host = authority?.host { bytes.lowercase(host) }
     return RequestHead(
       method: line.method, version: line.version, target: line.target,
-      fields: Fields(bytes: bytes, lines: section.lines, present: facts.present),
+      fields: Fields(bytes: bytes, lines: section.takeLines(), present: facts.present),
       framing: facts.announced ?? .none, keepAlive: facts.keepAlive(line.version),
       expectsContinue: facts.expectsContinue, upgrades: facts.upgrades(line.version),
       host: authority?.host ?? 0..<0, port: authority?.port)

@@ -49,7 +49,7 @@ public struct ResponseParser: Sendable {
     consumed = section.lineStart
     let facts = section.facts
     let fields = Fields(
-      bytes: Array(copying: input, through: consumed), lines: section.lines, present: facts.present)
+      bytes: Array(copying: input, through: consumed), lines: section.takeLines(), present: facts.present)
     reset()
     return ResponseHead(
       status: line.status, version: line.version, reason: line.reason, fields: fields,

@@ -49,7 +49,9 @@ extension ByteStream {
   // MARK: Sending
 
   /// Sends what the kernel takes of `bytes` and then `slices`, but for their first `skipped` bytes, without waiting.
-  public func send(_ bytes: borrowing [UInt8], then slices: borrowing [Slice], skipping skipped: Int) -> Attempt {
+  public func send(_ bytes: borrowing [UInt8], then slices: borrowing [Slice], skipping skipped: Int)
+    -> Attempt
+  {
     guard descriptor >= 0 else { return .failed(.closed) }
     let attempt: Attempt
     if slices.isEmpty || tls != nil && skipped < bytes.count {
@@ -83,7 +85,9 @@ extension ByteStream {
       if skipped < count {
         // Unsafe: within the slice.
         return slices[index].withBytes { span in
-          unsafe span.withUnsafeBufferPointer { unsafe attemptWrite(UnsafeBufferPointer(rebasing: $0[skipped...])) }
+          unsafe span.withUnsafeBufferPointer {
+            unsafe attemptWrite(UnsafeBufferPointer(rebasing: $0[skipped...]))
+          }
         }
       }
       skipped -= count
@@ -91,7 +95,9 @@ extension ByteStream {
     return .bytes(0)
   }
 
-  private func vectoredWrite(_ bytes: borrowing [UInt8], _ slices: borrowing [Slice], _ skipped: Int) -> Attempt {
+  private func vectoredWrite(_ bytes: borrowing [UInt8], _ slices: borrowing [Slice], _ skipped: Int)
+    -> Attempt
+  {
     // Unsafe: the vector lives for the call, and the blocks are kept alive by `slices`.
     unsafe bytes.withUnsafeBufferPointer { head in
       unsafe withUnsafeTemporaryAllocation(of: iovec.self, capacity: 64) { vector in

@@ -79,7 +79,8 @@ import Synchronization
 
   public var isCurrent: Bool {
     // Unsafe: compares addresses only.
-    unsafe pthread_getspecific(currentLoopKey) == UnsafeMutableRawPointer(Unmanaged.passUnretained(self).toOpaque())
+    unsafe pthread_getspecific(currentLoopKey)
+      == UnsafeMutableRawPointer(Unmanaged.passUnretained(self).toOpaque())
   }
 
   /// Runs the loop on the calling thread until ``stop()``.
@@ -210,7 +211,8 @@ import Synchronization
   fileprivate func turned() {
     let continuations = unsafe nextTurn
     unsafe nextTurn = []
-    for unsafe continuation in unsafe continuations { unsafe continuation.resume() }
+    // `forEach`, because swift-format joins `for unsafe` and the name behind it.
+    unsafe continuations.forEach { unsafe $0.resume() }
   }
 
   /// Sees to it that the stream's deadline is looked at; a deadline that only moves back costs nothing.

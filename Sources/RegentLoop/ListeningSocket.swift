@@ -28,7 +28,8 @@ public struct ListeningSocket: Sendable {
   }
 
   private static func bound(_ address: SocketAddress, shared: Bool) throws(SystemError) -> Int32 {
-    let descriptor = try SystemError.check("socket", regent_socket(address.family, Int32(SOCK_STREAM.rawValue)))
+    let descriptor = try SystemError.check(
+      "socket", regent_socket(address.family, Int32(SOCK_STREAM.rawValue)))
     set(descriptor, SOL_SOCKET, SO_REUSEADDR)
     if shared { set(descriptor, SOL_SOCKET, SO_REUSEPORT) }
     if address.family == AF_INET6 { set(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY) }
@@ -41,7 +42,9 @@ public struct ListeningSocket: Sendable {
     return descriptor
   }
 
-  private static func openPath(_ address: SocketAddress, backlog: Int32) throws(SystemError) -> ListeningSocket {
+  private static func openPath(_ address: SocketAddress, backlog: Int32) throws(SystemError)
+    -> ListeningSocket
+  {
     let path = String(address.description.dropFirst("unix:".count))
     removeStaleSocket(address, path)
     let mask = umask(0o117)
@@ -72,7 +75,9 @@ public struct ListeningSocket: Sendable {
     var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
     // Unsafe: fills a local that is large enough for any address.
     let result = unsafe withUnsafeMutablePointer(to: &storage) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe getsockname(descriptor, $0, &size) }
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        unsafe getsockname(descriptor, $0, &size)
+      }
     }
     guard result == 0 else { return asked }
     let bytes = unsafe withUnsafeBytes(of: storage) { unsafe Array($0) }

@@ -76,7 +76,9 @@ public struct LoopLocal<Value>: @unchecked Sendable {
 
   /// The value of the loop that runs this.
   public var value: Value {
-    guard let loop = EventLoop.current else { preconditionFailure("a loop's own value was asked for off the loops") }
+    guard let loop = EventLoop.current else {
+      preconditionFailure("a loop's own value was asked for off the loops")
+    }
     return values[loop.index]
   }
 }

@@ -15,7 +15,9 @@ public struct Resolver: Sendable {
   public func resolve(host: String, port: UInt16) async throws(StreamError) -> [SocketAddress] {
     if let literal = try? Self.lookUp(host: host, port: port, numericOnly: true) { return literal }
     let outcome = await pool.run { () -> Result<[SocketAddress], StreamError> in
-      do throws(StreamError) { return .success(try Self.lookUp(host: host, port: port, numericOnly: false)) } catch {
+      do throws(StreamError) {
+        return .success(try Self.lookUp(host: host, port: port, numericOnly: false))
+      } catch {
         return .failure(error)
       }
     }

@@ -23,7 +23,8 @@ import Synchronization
     _ = unsafe regent_SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION)
     _ = unsafe regent_SSL_CTX_set_session_cache_mode(context, Int(SSL_SESS_CACHE_CLIENT))
     _ = unsafe regent_SSL_CTX_set_mode(
-      context, Int(SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS))
+      context,
+      Int(SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS))
     let protocols: [UInt8] = [8] + Array("http/1.1".utf8)
     // Unsafe: OpenSSL copies the list.
     _ = unsafe SSL_CTX_set_alpn_protos(context, protocols, UInt32(protocols.count))
@@ -43,7 +44,8 @@ import Synchronization
     let parameters = unsafe SSL_get0_param(ssl)
     if unsafe X509_VERIFY_PARAM_set1_ip_asc(parameters, host) != 1 {
       unsafe X509_VERIFY_PARAM_set_hostflags(parameters, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
-      guard unsafe SSL_set1_host(ssl, host) == 1, unsafe regent_SSL_set_tlsext_host_name(ssl, host) == 1 else {
+      guard unsafe SSL_set1_host(ssl, host) == 1, unsafe regent_SSL_set_tlsext_host_name(ssl, host) == 1
+      else {
         throw .configuration(lastOpenSSLError())
       }
     }

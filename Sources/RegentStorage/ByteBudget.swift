@@ -33,6 +33,7 @@ public final class ByteBudget: Sendable {
 
   /// Gives bytes back that were taken.
   public func give(_ bytes: Int) {
+    guard bytes > 0 else { return }
     let before = taken.subtract(bytes, ordering: .relaxed).oldValue
     assert(before >= bytes, "more was given back than taken")
   }

@@ -75,6 +75,23 @@ private let then: Int64 = 784_111_777
     }
   }
 
+  @Test("days follow each other without a gap over 400 years")
+  func calendar() {
+    var expected = CivilDate(year: 1800, month: 1, day: 1)
+    for day in expected.days..<expected.days + 146_097 {
+      let date = CivilDate(days: day)
+      guard date == expected, date.days == day, date.isValid else {
+        Issue.record("\(date) is not \(expected)")
+        return
+      }
+      expected.day += 1
+      guard !expected.isValid else { continue }
+      expected = CivilDate(year: expected.year, month: expected.month + 1, day: 1)
+      if !expected.isValid { expected = CivilDate(year: expected.year + 1, month: 1, day: 1) }
+    }
+    #expect(expected == CivilDate(year: 2200, month: 1, day: 1))
+  }
+
   @Test("a leap second is the second after it")
   func leapSecond() {
     #expect(parse("Sat, 31 Dec 2016 23:59:60 GMT") == parse("Sun, 01 Jan 2017 00:00:00 GMT"))
