@@ -40,11 +40,15 @@ extension UnderLoad {
       print(
         "crowd: p99 \(quiet.p99) quiet, \(loaded.p99) loaded (\(loaded.count) requests); \(growth >> 20) MiB more"
       )
+      print("crowd: \(crowd.report)")
       #expect(areAllClosed, "\(crowd.report)")
-      #expect(crowd.headLives.allSatisfy(size.isNearDeadline), "\(crowd.report)")
+      let areNearDeadline = crowd.headLives.allSatisfy(size.isNearDeadline)
+      #expect(areNearDeadline, "\(crowd.report)")
       #expect(growth < (stage.daemon.isSanitized ? 1024 : size.memory))
       #expect(loaded.p99 < (Self.isFull ? max(quiet.p99 * 2, .milliseconds(2)) : .milliseconds(500)))
-      #expect(try crowd.idleOnesAreAnswered())
+      let unanswered = try crowd.idleOnesUnanswered()
+      #expect(
+        unanswered.isEmpty, "\(unanswered.count) idle connections, first number \(unanswered.first ?? -1)")
       #expect(try crowd.readersGet(large))
       #expect(try stage.daemon.get("/stats", host: "regent.localhost").status == 200)
     }

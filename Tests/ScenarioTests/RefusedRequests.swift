@@ -83,7 +83,8 @@ struct Refused: Sendable, CustomTestStringConvertible {
     byHead(
       "A11 lines that end wrongly or begin with white space",
       messages: [
-        "GET /refused HTTP/1.1\nHost: localhost\n\n", "GET /refused HTTP/1.1\r\nHost: localhost\n\r\n",
+        "GET /refused HTTP/1.1\nHost: localhost\n\n", "\nGET /refused HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        "GET /refused HTTP/1.1\r\nHost: localhost\n\r\n",
         "GET /refused HTTP/1.1\r\n Host: localhost\r\n\r\n",
         " GET /refused HTTP/1.1\r\nHost: localhost\r\n\r\n",
         "GET /refused HTTP/1.1\r\r\nHost: localhost\r\n\r\n",

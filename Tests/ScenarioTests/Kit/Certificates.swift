@@ -7,6 +7,8 @@ import Foundation
 struct Certificate: Sendable {
   let chain: String
   let key: String
+  /// Keeps the files while the certificate is in use.
+  let folder: TemporaryFolder
 }
 
 /// The authority and the leaves that it signs.
@@ -35,7 +37,7 @@ final class Authority: Sendable {
       "-CAkey", folder.path("ca.key"), "-CAcreateserial", "-days", "\(days)", "-extfile", extensions,
       "-out", folder.path("\(id).pem"),
     ])
-    return Certificate(chain: folder.path("\(id).pem"), key: folder.path("\(id).key"))
+    return Certificate(chain: folder.path("\(id).pem"), key: folder.path("\(id).key"), folder: folder)
   }
 
   /// A leaf that signed itself.
@@ -44,7 +46,7 @@ final class Authority: Sendable {
     try openssl(
       ["req", "-x509", "-days", "2", "-subj", "/CN=\(name)", "-addext", "subjectAltName=DNS:\(name)"]
         + newKey(id) + ["-out", folder.path("\(id).pem")])
-    return Certificate(chain: folder.path("\(id).pem"), key: folder.path("\(id).key"))
+    return Certificate(chain: folder.path("\(id).pem"), key: folder.path("\(id).key"), folder: folder)
   }
 
   private func newKey(_ id: String) -> [String] {

@@ -1,8 +1,6 @@
 // A crowd of connections that cost a daemon something: heads and bodies that drip, readers that hardly read, and
 // many that do nothing. One thread drips; the others are only held.
 
-import Foundation
-
 /// How many of each, and by when the daemon should have had enough.
 struct CrowdSize: Sendable {
   let heads: Int
@@ -25,7 +23,7 @@ struct CrowdSize: Sendable {
     settings: [Setting.idle("10m"), Setting.writeStall("10m")],
     deadline: .seconds(10), interval: .seconds(10), memory: 150 << 20)
 
-  /// Within a second of the deadline, and on a loaded machine a little later.
+  /// Near the deadline, with what a loaded machine may add before this process sees it.
   func isNearDeadline(_ life: Duration) -> Bool {
     life >= deadline - .milliseconds(100) && life <= deadline + .seconds(2)
   }
@@ -33,76 +31,65 @@ struct CrowdSize: Sendable {
 
 /// The crowd itself.
 final class Crowd: Sendable {
-  /// A connection that drips, and how long the daemon bore it.
-  private struct Slow: Sendable {
-    let socket: Socket
-    let since: ContinuousClock.Instant
-    let isHead: Bool
-    var next: ContinuousClock.Instant
-    var life: Duration?
+  /// What became of the connections that drip: how long the daemon bore each.
+  struct Lives: Sendable {
+    var heads: [Duration] = []
+    var bodies: [Duration] = []
   }
 
-  private let slow: Shared<[Slow]>
+  private let size: CrowdSize
   private let readers: [Socket]
   private let idle: [Socket]
-  private let isOver = Shared(false)
-  private let dripping = Shared<Worker?>(nil)
+  private let lives = Shared(Lives())
+  private let isOver: Shared<Bool>
+  private let dripping: Worker
 
   init(_ daemon: Daemon, _ size: CrowdSize) throws {
-    idle = try (0..<size.idle).map { index in
-      let socket = try Socket(port: daemon.port)
-      // Half of them have been served before, so that both kinds of idleness are there.
-      if index % 2 == 0 {
-        try socket.send(Crowd.request("/good"))
-        let reader = MessageReader(socket)
-        _ = try reader.head()
-        try reader.read(1024) { _ in }
-      }
-      return socket
-    }
+    self.size = size
+    idle = try (0..<size.idle).map { try Crowd.idle(daemon, isUsed: $0 % 2 == 0) }
     readers = try (0..<size.readers).map { _ in
       let socket = try Socket(port: daemon.port, receiveBuffer: 4096)
       try socket.send(Crowd.request("/large"))
       return socket
     }
-    slow = Shared([])
-    for index in 0..<(size.heads + size.bodies) {
-      let isHead = index < size.heads
-      let socket = try Socket(port: daemon.port)
-      let now = ContinuousClock.now
-      let body = "POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n"
-      try socket.send(Array((isHead ? "GET /slow HTTP/1.1\r\nHost: localhost\r\nX: " : body).utf8))
-      let one = Slow(socket: socket, since: now, isHead: isHead, next: now + size.interval)
-      slow.update { $0.append(one) }
+    let isOver = Shared(false)
+    self.isOver = isOver
+    let start = "POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n"
+    let bodies = try (0..<size.bodies).map { _ in try Drip(daemon, start, isHead: false) }
+    let heads = try (0..<size.heads).map { _ in
+      try Drip(daemon, "GET /slow HTTP/1.1\r\nHost: localhost\r\nX: ", isHead: true)
     }
-    let worker = Worker { [weak self] in
-      while let self, !self.isOver.value { self.drip(size.interval) }
+    dripping = Worker { [lives] in
+      var drips = bodies + heads
+      while !isOver.value && !drips.isEmpty { Crowd.advance(&drips, size.interval, lives) }
     }
-    dripping.update { $0 = worker }
   }
 
   /// How long each slow head was borne that is closed by now.
-  var headLives: [Duration] { slow.value.filter(\.isHead).compactMap(\.life) }
-  var areSlowOnesClosed: Bool { slow.value.allSatisfy { $0.life != nil } }
+  var headLives: [Duration] { lives.value.heads }
+  var areSlowOnesClosed: Bool {
+    lives.update { $0.heads.count + $0.bodies.count } == size.heads + size.bodies
+  }
 
   /// What became of the slow ones, in a line.
   var report: String {
-    let all = slow.value
-    let lives = all.compactMap(\.life).sorted()
-    return "\(lives.count) of \(all.count) closed, after \(String(describing: lives.first)) to "
-      + "\(String(describing: lives.last))"
+    let all = lives.value
+    func range(_ lives: [Duration]) -> String {
+      "\(lives.count) (\(lives.min() ?? .zero) to \(lives.max() ?? .zero))"
+    }
+    return "closed heads: \(range(all.heads)); closed bodies: \(range(all.bodies))"
   }
 
   func stopDripping() throws {
     isOver.update { $0 = true }
-    try dripping.value?.finish()
+    try dripping.finish()
   }
 
-  /// Whether each idle connection still gets an answer.
-  func idleOnesAreAnswered() throws -> Bool {
-    try idle.allSatisfy { socket in
-      try socket.send(Crowd.request("/good"))
-      return try MessageReader(socket).head()?.startLine.hasPrefix("HTTP/1.1 200") == true
+  /// The idle connections, by their number, that no longer get an answer. Even ones had been used before.
+  func idleOnesUnanswered() throws -> [Int] {
+    try idle.indices.filter { index in
+      try idle[index].send(Crowd.request("/good"))
+      return try MessageReader(idle[index]).head()?.startLine.hasPrefix("HTTP/1.1 200") != true
     }
   }
 
@@ -117,22 +104,51 @@ final class Crowd: Sendable {
     }
   }
 
-  private func drip(_ interval: Duration) {
-    slow.update { all in
-      let now = ContinuousClock.now
-      for index in all.indices where all[index].life == nil {
-        if all[index].socket.isReadable(within: 0) {
-          all[index].life = now - all[index].since
-        } else if all[index].next <= now {
-          try? all[index].socket.send([UInt8(ascii: "x")])
-          all[index].next = now + interval
+  private static func idle(_ daemon: Daemon, isUsed: Bool) throws -> Socket {
+    let socket = try Socket(port: daemon.port)
+    guard isUsed else { return socket }
+    try socket.send(request("/good"))
+    let reader = MessageReader(socket)
+    _ = try reader.head()
+    try reader.read(1024) { _ in }
+    return socket
+  }
+
+  /// Notes which of them the daemon has answered or closed by now, and lets the others drip.
+  private static func advance(_ drips: inout [Drip], _ interval: Duration, _ lives: Shared<Lives>) {
+    let isReadable = Socket.areReadable(drips.map(\.socket), within: 50)
+    let now = ContinuousClock.now
+    for index in drips.indices.reversed() {
+      let drip = drips[index]
+      if isReadable[index] {
+        lives.update {
+          if drip.isHead { $0.heads.append(now - drip.since) } else { $0.bodies.append(now - drip.since) }
         }
+        drips.remove(at: index)
+      } else if drip.last + interval <= now {
+        try? drip.socket.send([UInt8(ascii: "x")])
+        drips[index].last = now
       }
     }
-    _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(50))
   }
 
   private static func request(_ target: String) -> [UInt8] {
     Array("GET \(target) HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
+  }
+}
+
+/// A connection that sends a byte now and then.
+private struct Drip: Sendable {
+  let socket: Socket
+  let since: ContinuousClock.Instant
+  let isHead: Bool
+  var last: ContinuousClock.Instant
+
+  init(_ daemon: Daemon, _ start: String, isHead: Bool) throws {
+    socket = try Socket(port: daemon.port)
+    since = .now
+    last = since
+    self.isHead = isHead
+    try socket.send(Array(start.utf8))
   }
 }

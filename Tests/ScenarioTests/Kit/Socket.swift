@@ -6,7 +6,7 @@ import Glibc
 import Synchronization
 
 /// How long the kit waits for anything before it calls it a hang, in seconds.
-let patience = 30
+let patience = 20
 
 /// What went wrong on a socket.
 enum SocketError: Error, Equatable {
@@ -81,6 +81,13 @@ final class Socket: Sendable {
 
   /// Whether the kernel takes more bytes within so many milliseconds.
   func isWritable(within milliseconds: Int32) -> Bool { poll(for: Int16(POLLOUT), milliseconds) }
+
+  /// Which of many have something to read; waits up to so many milliseconds for the first.
+  static func areReadable(_ sockets: [Socket], within milliseconds: Int32) -> [Bool] {
+    var entries = sockets.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
+    _ = unsafe Glibc.poll(&entries, nfds_t(entries.count), milliseconds)
+    return entries.map { $0.revents != 0 }
+  }
 
   private func poll(for events: Int16, _ milliseconds: Int32) -> Bool {
     var entry = pollfd(fd: descriptor, events: events, revents: 0)

@@ -35,6 +35,16 @@ final class ChildProcess: Sendable {
     unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     unsafe posix_spawn_file_actions_addopen(&actions, 1, output, flags, 0o600)
     unsafe posix_spawn_file_actions_addopen(&actions, 2, errors, flags, 0o600)
+    // Threads of this process block signals, and a program would inherit that and never see SIGTERM.
+    var attributes = posix_spawnattr_t()
+    unsafe posix_spawnattr_init(&attributes)
+    defer { unsafe posix_spawnattr_destroy(&attributes) }
+    var (none, all) = (sigset_t(), sigset_t())
+    unsafe sigemptyset(&none)
+    unsafe sigfillset(&all)
+    unsafe posix_spawnattr_setsigmask(&attributes, &none)
+    unsafe posix_spawnattr_setsigdefault(&attributes, &all)
+    unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
     let merged = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     let names = merged.map { "\($0.key)=\($0.value)" }
     var arguments = unsafe ([program] + arguments).map { unsafe strdup($0) } + [nil]
@@ -45,7 +55,7 @@ final class ChildProcess: Sendable {
     }
     var pid: Int32 = 0
     let result = spawning.withLock { _ in
-      unsafe posix_spawnp(&pid, program, &actions, nil, &arguments, &variables)
+      unsafe posix_spawnp(&pid, program, &actions, &attributes, &arguments, &variables)
     }
     guard result == 0 else {
       throw SpawnError(description: "cannot start \(program): errno \(result). Is it installed?")

@@ -8,9 +8,11 @@ struct Stage {
   let origin: Origin
   let daemon: Daemon
 
-  init(set: [String] = [], memory: String = "64 MiB", _ handler: @escaping Origin.Handler) throws {
+  init(set: [String] = [], memory: String = "64 MiB", workers: Int = 2, _ handler: @escaping Origin.Handler)
+    throws
+  {
     origin = try Origin(handler)
-    daemon = try Daemon.start(upstream: origin.url, memory: memory, set: set)
+    daemon = try Daemon.start(upstream: origin.url, workers: workers, memory: memory, set: set)
   }
 
   func get(_ target: String, _ fields: [String] = []) throws -> Response { try daemon.get(target, fields) }
