@@ -34,8 +34,7 @@ final class OriginConnection: StreamDelegate {
   // MARK: The response's head
 
   /// The final response's head. Interim ones are passed over.
-  func head(_ timeouts: Configuration.Timeouts) async throws(Failure) -> ResponseHead {
-    stream.setDeadline(in: timeouts.firstByte)
+  func head() async throws(Failure) -> ResponseHead {
     var interim = 0
     while true {
       let head = try await nextHead()

@@ -84,6 +84,8 @@ public protocol RequestBody: Sendable {
   var isComplete: Bool { get }
   /// The next bytes; nil at the content's end. Throws when the client breaks off.
   func next() async throws -> [UInt8]?
+  /// Nobody wants the rest: whoever waits for it is woken and told so.
+  func abandon()
 }
 
 /// A stored response that may answer after validation, or when the origin cannot.

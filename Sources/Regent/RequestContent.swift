@@ -14,6 +14,7 @@ final class RequestContent {
   private var decoder: BodyDecoder
   private var expectsContinue: Bool
   private let started: Int64
+  private var isAbandoned = false
 
   /// How much unread content is taken after the answer, so that the connection can go on.
   static let drained = 64 << 10
@@ -33,9 +34,17 @@ final class RequestContent {
     while true {
       if let content = try decode() { return content }
       if decoder.isComplete { return nil }
+      if isAbandoned { throw Failure.requestBody }
       try await invite()
       try await receive()
     }
+  }
+
+  /// Wakes whoever waits for more of it.
+  func abandon() {
+    guard !decoder.isComplete else { return }
+    isAbandoned = true
+    connection.stream.interruptReading()
   }
 
   /// Takes what is here already of content that nobody read.
@@ -109,4 +118,6 @@ struct LoopBoundContent: RequestBody {
   var isComplete: Bool { content.value.isComplete }
 
   func next() async throws -> [UInt8]? { try await content.value.next() }
+
+  func abandon() { content.value.abandon() }
 }

@@ -72,6 +72,7 @@ public final class UpstreamProvider: Provider {
   ) async throws(Failure) -> ResponseHead {
     let loop = connection.stream.loop
     var writer = MessageWriter(reusing: loop.takeBuffer())
+    defer { loop.giveBack(writer.bytes) }
     writeHead(request, identity, &writer)
     do throws(StreamError) {
       try await connection.stream.write(writer.bytes, stall: timeouts.writeStall)
@@ -79,10 +80,41 @@ public final class UpstreamProvider: Provider {
       // It may have answered and closed before it read everything: its answer decides.
       guard case .system = error else { throw Failure(awaiting: error) }
     }
-    writer.bytes.removeAll(keepingCapacity: true)
-    if let body = request.body { try await send(body, connection, &writer) }
-    loop.giveBack(writer.bytes)
-    return try await connection.head(timeouts)
+    guard let body = request.body else {
+      connection.stream.setDeadline(in: timeouts.firstByte)
+      return try await connection.head()
+    }
+    return try await upload(body, connection)
+  }
+
+  /// Sends the content while the answer is awaited already: an early one ends the sending.
+  private func upload(
+    _ body: any RequestBody, _ connection: OriginConnection
+  ) async throws(Failure) -> ResponseHead {
+    let loop = connection.stream.loop
+    let bound = LoopBound(connection, loop)
+    let stall = timeouts.writeStall
+    let patience = timeouts.firstByte
+    let sending = Task(executorPreference: loop) { () -> Failure? in
+      let connection = bound.value
+      var upload = Upload(body, connection.stream, stall: stall)
+      let failure = await upload.run()
+      if failure != nil { connection.stream.interruptReading() }
+      connection.stream.setDeadline(in: patience)
+      return failure
+    }
+    do throws(Failure) {
+      let head = try await connection.head()
+      body.abandon()
+      if !body.isComplete { connection.stream.interruptWriting() }
+      _ = await sending.value
+      connection.stream.setDeadline(nil)
+      return head
+    } catch {
+      body.abandon()
+      if let failure = await sending.value, error == .closedBeforeResponse { throw failure }
+      throw error
+    }
   }
 
   private func writeHead(_ request: Request, _ identity: OriginIdentity, _ writer: inout MessageWriter) {
@@ -107,30 +139,6 @@ public final class UpstreamProvider: Provider {
     }
     writer.field(.via, bytes: via)
     writer.endHead()
-  }
-
-  private func send(
-    _ body: any RequestBody, _ connection: OriginConnection, _ writer: inout MessageWriter
-  ) async throws(Failure) {
-    while true {
-      let content: [UInt8]?
-      do { content = try await body.next() } catch { throw .requestBody }
-      if body.framing == .chunked {
-        if let content { writer.chunkHeader(content.count) }
-        if let content { writer.bytes.append(contentsOf: content) }
-        if content == nil { writer.lastChunk() } else { writer.chunkEnd() }
-      } else if let content {
-        writer.bytes.append(contentsOf: content)
-      }
-      do throws(StreamError) {
-        try await connection.stream.write(writer.bytes, stall: timeouts.writeStall)
-      } catch {
-        guard case .system = error else { throw Failure(awaiting: error) }
-        return  // it stopped reading: its answer says why
-      }
-      writer.bytes.removeAll(keepingCapacity: true)
-      if content == nil { return }
-    }
   }
 
   // MARK: Answering

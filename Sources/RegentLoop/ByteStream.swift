@@ -148,6 +148,20 @@ public enum Attempt: Sendable, Equatable {
       })
   }
 
+  /// Wakes the task that waits for something to receive, as if the stream were closed.
+  public func interruptReading() {
+    guard let reader = unsafe reader else { return }
+    unsafe self.reader = nil
+    unsafe reader.resume(returning: .closed)
+  }
+
+  /// Wakes the task that waits to send, as if the stream were closed.
+  public func interruptWriting() {
+    guard let writer = unsafe writer else { return }
+    unsafe self.writer = nil
+    unsafe writer.resume(returning: .closed)
+  }
+
   private func armedWriteEvent() -> UnsafeMutablePointer<event> {
     if let event = unsafe writeEvent { return unsafe event }
     let event = UnsafeMutablePointer<event>.allocate(capacity: 1)
