@@ -20,7 +20,9 @@ public enum Failure: Error, Sendable, Equatable {
   /// A provider threw an error of its own.
   case provider(String)
   /// The client broke off or was too slow while its content was read.
-  case requestBody
+  case requestTimedOut
+  /// The client's content breaks HTTP's rules: the sentence of the broken one.
+  case malformedRequest(String)
   /// The origin's name has no address.
   case nameNotFound(String)
   case connectionRefused
@@ -39,7 +41,8 @@ public enum Failure: Error, Sendable, Equatable {
   public var status: Int {
     switch self {
     case .onlyIfCached, .connectionTimedOut, .responseTimedOut: 504
-    case .requestBody: 408
+    case .requestTimedOut: 408
+    case .malformedRequest: 400
     case .misdirected: 421
     case .methodNotAllowed: 405
     case .provider: 500
@@ -58,7 +61,7 @@ public enum Failure: Error, Sendable, Equatable {
     case .connectionsExhausted: "proxy_internal_response"
     case .onlyIfCached: "http_request_denied"
     case .provider: "proxy_internal_error"
-    case .requestBody: "http_request_error"
+    case .requestTimedOut, .malformedRequest: "http_request_error"
     case .nameNotFound: "dns_error"
     case .connectionRefused: "connection_refused"
     case .connectionTimedOut: "connection_timeout"
@@ -82,7 +85,8 @@ public enum Failure: Error, Sendable, Equatable {
     case .unhandled: "No provider of this domain answers this request."
     case .onlyIfCached: "The request asks for a stored response only, and there is none that may be used."
     case .provider(let reason): "A provider failed: \(reason)."
-    case .requestBody: "The request's content ended early or came too slowly."
+    case .requestTimedOut: "The request's content ended early or came too slowly."
+    case .malformedRequest(let rule): "The request's content is malformed: \(rule)"
     case .nameNotFound(let reason): "The origin's name has no address: \(reason)."
     case .connectionRefused: "The origin refused the connection."
     case .connectionTimedOut: "The origin did not accept the connection in time."
@@ -99,7 +103,7 @@ public enum Failure: Error, Sendable, Equatable {
   var originFailure: OriginFailure? {
     switch self {
     case .misdirected, .methodNotAllowed, .connectionsExhausted, .unhandled, .onlyIfCached, .provider,
-      .requestBody:
+      .requestTimedOut, .malformedRequest:
       nil
     default: .unreachable
     }

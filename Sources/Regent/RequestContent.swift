@@ -34,7 +34,7 @@ final class RequestContent {
     while true {
       if let content = try decode() { return content }
       if decoder.isComplete { return nil }
-      if isAbandoned { throw Failure.requestBody }
+      if isAbandoned { throw Failure.requestTimedOut }
       try await invite()
       try await receive()
     }
@@ -90,7 +90,7 @@ final class RequestContent {
         stream.setDeadline(deadline)
         try await stream.readable()
         stream.setDeadline(nil)
-      case .end: throw Failure.requestBody
+      case .end: throw Failure.requestTimedOut
       case .failed(let error): throw error
       }
     }

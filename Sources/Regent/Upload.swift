@@ -20,7 +20,11 @@ struct Upload {
     while true {
       let content: [UInt8]?
       // Whatever broke the client's content off, the request cannot be completed.
-      do { content = try await body.next() } catch { return .requestBody }
+      do { content = try await body.next() } catch let error as ParseError {
+        return .malformedRequest(error.rule.sentence)
+      } catch {
+        return .requestTimedOut
+      }
       frame(content)
       do throws(StreamError) {
         try await stream.write(writer.bytes, stall: stall)
