@@ -94,7 +94,8 @@ final class ClientConnection: StreamDelegate {
     let head = try scratch.withBytes { bytes throws(ParseError) in try parser.parse(bytes) }
     let used = head == nil ? 0 : parser.consumed
     if used < count { scratch.copy(used..<count, onto: &input) }
-    return head.map(route)
+    guard let head else { return nil }
+    return route(consume head)
   }
 
   /// The next request that the client sent without waiting, if its head is here.
@@ -106,9 +107,12 @@ final class ClientConnection: StreamDelegate {
 
   private func parse(_ bytes: [UInt8]) throws(ParseError) -> RequestHead? { try parser.parse(bytes.span) }
 
-  private func route(_ head: RequestHead) -> Request {
-    content = head.framing == .none || head.framing == .length(0) ? nil : RequestContent(head, of: self)
-    return server.request(head, content: content, isSurplus: isSurplus)
+  private func route(_ head: consuming RequestHead) -> Request {
+    switch head.framing {
+    case .none, .length(0): content = nil
+    case let framing: content = RequestContent(framing, invited: !head.expectsContinue, of: self)
+    }
+    return server.request(consume head, content: content, isSurplus: isSurplus)
   }
 
   /// The head's deadline is absolute: it is set once, at the head's first byte.

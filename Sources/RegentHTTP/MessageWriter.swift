@@ -106,7 +106,7 @@ public struct MessageWriter: Sendable {
     bytes.append(contentsOf: FieldName.prefixes[Int(name.rawValue)])
   }
 
-  private mutating func endLine() {
+  public mutating func endLine() {
     bytes.append(0x0D)
     bytes.append(0x0A)
   }
