@@ -26,6 +26,7 @@ extension ByteStream {
     guard descriptor >= 0 else { throw .system(SystemError(call: "socket", code: errno)) }
     if address.family != AF_UNIX { setNoDelay(descriptor) }
     let stream = ByteStream(descriptor: descriptor, on: loop)
+    // Unsafe: the kernel reads the address within the call.
     let result = unsafe address.withSocketAddress { unsafe Glibc.connect(descriptor, $0, $1) }
     if result < 0, errno != EINPROGRESS {
       let error = SystemError(call: "connect", code: errno)

@@ -29,6 +29,7 @@ extension ByteStream {
     return attempt
   }
 
+  // Unsafe: `start` has room for `count` bytes, which `receive` saw to; neither kernel nor OpenSSL keeps it.
   private func attemptRead(_ start: UnsafeMutablePointer<UInt8>, _ count: Int) -> Attempt {
     guard descriptor >= 0 else { return .failed(.closed) }
     let attempt = unsafe tls?.read(start, count) ?? plainRead(start, count)
@@ -36,6 +37,7 @@ extension ByteStream {
     return attempt
   }
 
+  // Unsafe: as `attemptRead`.
   private func plainRead(_ start: UnsafeMutablePointer<UInt8>, _ count: Int) -> Attempt {
     while true {
       let result = unsafe recv(descriptor, start, count, 0)
@@ -55,6 +57,7 @@ extension ByteStream {
     guard descriptor >= 0 else { return .failed(.closed) }
     let attempt: Attempt
     if slices.isEmpty || tls != nil && skipped < bytes.count {
+      // Unsafe: the array lends its bytes for this one write; a `skipped` beyond them traps in the slicing.
       attempt = unsafe bytes.withUnsafeBufferPointer { all in
         unsafe attemptWrite(UnsafeBufferPointer(rebasing: all[skipped...]))
       }
@@ -67,6 +70,7 @@ extension ByteStream {
     return attempt
   }
 
+  // Unsafe: writes what the caller lends, and keeps nothing of it.
   private func attemptWrite(_ bytes: UnsafeBufferPointer<UInt8>) -> Attempt {
     guard let start = bytes.baseAddress, bytes.count > 0 else { return .bytes(0) }
     if let tls { return unsafe tls.write(start, bytes.count) }

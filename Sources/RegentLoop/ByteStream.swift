@@ -126,6 +126,7 @@ public enum Attempt: Sendable, Equatable {
   }
 
   /// Waits until there is something to receive.
+  // Unsafe: the continuation is resumed at once, or kept in its place, out of which whoever resumes it takes it.
   public func readable() async throws(StreamError) {
     if tls?.hasPending == true { return }
     try outcome(
@@ -138,6 +139,7 @@ public enum Attempt: Sendable, Equatable {
   }
 
   /// Waits until something can be sent.
+  // Unsafe: the continuation is resumed at once, or kept in its place, out of which whoever resumes it takes it.
   public func writable() async throws(StreamError) {
     try outcome(
       await unsafe withUnsafeContinuation { continuation in
@@ -162,6 +164,7 @@ public enum Attempt: Sendable, Equatable {
     unsafe writer.resume(returning: .closed)
   }
 
+  // Unsafe: made at the first wait, and then owned by this object like `readEvent`.
   private func armedWriteEvent() -> UnsafeMutablePointer<event> {
     if let event = unsafe writeEvent { return unsafe event }
     let event = UnsafeMutablePointer<event>.allocate(capacity: 1)
@@ -181,6 +184,7 @@ public enum Attempt: Sendable, Equatable {
   }
 
   private func wakeAll(_ wakeup: Wakeup) {
+    // Unsafe continuations: forgotten before they are resumed, so that none is resumed twice.
     let waiting = unsafe (reader, writer)
     unsafe reader = nil
     unsafe writer = nil

@@ -27,6 +27,7 @@ import Synchronization
   private let wakeEvent: UnsafeMutablePointer<event>
   private let timerEvent: UnsafeMutablePointer<event>
   private let turnEvent: UnsafeMutablePointer<event>
+  // Unsafe continuations: `turned` takes all of them out, and resumes each once.
   private var nextTurn: [UnsafeContinuation<Void, Never>] = unsafe []
   private var isStopping = false
   private var buffers: [[UInt8]] = []
@@ -191,6 +192,7 @@ import Synchronization
       }
     } onCancel: {
       run { [self] in
+        // Unsafe continuation: who takes it out of the queue resumes it, nobody else.
         if let continuation = unsafe timers.takeSleeper(id) { unsafe continuation.resume() }
       }
     }
@@ -209,9 +211,11 @@ import Synchronization
   }
 
   fileprivate func turned() {
+    // Unsafe continuations: forgotten before they are resumed.
     let continuations = unsafe nextTurn
     unsafe nextTurn = []
     // `forEach`, because swift-format joins `for unsafe` and the name behind it.
+    // swift-format-ignore: ReplaceForEachWithForLoop
     unsafe continuations.forEach { unsafe $0.resume() }
   }
 
@@ -234,6 +238,7 @@ import Synchronization
     timerArmedFor = .max
     while let due = timers.popDue(clock.now) {
       switch due.target {
+      // Unsafe continuation: `popDue` has taken it out of the queue.
       case .sleeper(_, let continuation): unsafe continuation.resume()
       case .stream(let id): watched[id]?.timerLooked(entry: due.deadline, now: clock.now)
       }

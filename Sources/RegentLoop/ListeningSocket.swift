@@ -33,6 +33,7 @@ public struct ListeningSocket: Sendable {
     set(descriptor, SOL_SOCKET, SO_REUSEADDR)
     if shared { set(descriptor, SOL_SOCKET, SO_REUSEPORT) }
     if address.family == AF_INET6 { set(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY) }
+    // Unsafe: the kernel reads the address within the call.
     let result = unsafe address.withSocketAddress { unsafe bind(descriptor, $0, $1) }
     if result < 0 {
       let error = SystemError(call: "bind", code: errno)
@@ -80,6 +81,7 @@ public struct ListeningSocket: Sendable {
       }
     }
     guard result == 0 else { return asked }
+    // Unsafe: copies the bytes of a local. The port is at the same place in both families.
     let bytes = unsafe withUnsafeBytes(of: storage) { unsafe Array($0) }
     return asked.with(port: UInt16(bytes[2]) << 8 | UInt16(bytes[3]))
   }

@@ -59,6 +59,7 @@ func startThread(name: String, _ body: @escaping @Sendable () -> Void) throws(Sy
       return nil
     }, box.toOpaque())
   guard code == 0 else {
+    // Unsafe: no thread came to be that would release it.
     unsafe box.release()
     throw SystemError(call: "pthread_create", code: code)
   }

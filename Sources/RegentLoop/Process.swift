@@ -31,6 +31,7 @@ public enum DescriptorLimit {
     let needed = rlim_t(2 * wanted + reserved)
     if limit.rlim_cur < needed {
       limit.rlim_cur = min(limit.rlim_max, needed)
+      // Unsafe: reads and fills the same local.
       _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
       _ = unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }

@@ -26,6 +26,7 @@ public struct Resolver: Sendable {
   }
 
   static func lookUp(host: String, port: UInt16, numericOnly: Bool) throws(StreamError) -> [SocketAddress] {
+    // Unsafe: the hints point nowhere.
     var hints = unsafe addrinfo()
     unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
     unsafe hints.ai_flags = numericOnly ? AI_NUMERICHOST | AI_NUMERICSERV : AI_ADDRCONFIG | AI_NUMERICSERV

@@ -45,6 +45,7 @@ struct TimerQueue {
     for index in heap.indices {
       if case .sleeper(id, let continuation) = heap[index].target {
         remove(at: index)
+        // Unsafe continuation: it has left the heap, so that the caller alone resumes it.
         return unsafe continuation
       }
     }

@@ -41,8 +41,10 @@ struct Slot {
   /// One less than the least power of two that is not below the number of buckets.
   private var mask: UInt32 = 0
 
+  // Unsafe: room for no page yet; `addPage` moves the list when it grows.
   init() { unsafe pages = UnsafeMutablePointer.allocate(capacity: 1) }
 
+  // Unsafe: every slot of every page was initialized in `grow`, and nobody else has the pages.
   deinit {
     for index in 0..<UInt32(pageCount * SlotTable.pageSlots) {
       unsafe place(index).deinitialize(count: 1)
@@ -74,6 +76,7 @@ struct Slot {
     return unsafe heads + Int(bucket & UInt32(SlotTable.pageSlots - 1))
   }
 
+  // Unsafe: `place` says why; a page stays where it is as long as the table lives.
   subscript(_ index: UInt32) -> Slot {
     @inline(__always) unsafeAddress { unsafe UnsafePointer(place(index)) }
     @inline(__always) unsafeMutableAddress { unsafe place(index) }
@@ -148,6 +151,7 @@ struct Slot {
     precondition(start < SlotTable.none - UInt32(SlotTable.pageSlots), "a table has no more indices")
     addPage()
     for index in (start..<count).reversed() {
+      // Unsafe: the page is new, and each of its slots and heads is initialized once.
       unsafe place(index).initialize(to: Slot())
       unsafe head(index).initialize(to: SlotTable.none)
       self[index].next = free
@@ -175,6 +179,7 @@ struct Slot {
   private mutating func divide(into bucket: UInt32) {
     mask = UInt32.max >> UInt32(bucket.leadingZeroBitCount)
     let parent = bucket & (mask >> 1)
+    // Unsafe: the parent is below `bucket`, and so below `count`.
     var index = unsafe head(parent).pointee
     var (stays, moves) = (SlotTable.none, SlotTable.none)
     while index != SlotTable.none {
@@ -186,11 +191,13 @@ struct Slot {
       }
       index = next
     }
+    // Unsafe: as above, a bucket below `count`.
     if stays == SlotTable.none { unsafe head(parent).pointee = SlotTable.none }
   }
 
   private mutating func append(_ index: UInt32, after last: inout UInt32, in bucket: UInt32) {
     self[index].next = SlotTable.none
+    // Unsafe: `divide` names buckets below `count`.
     if last == SlotTable.none { unsafe head(bucket).pointee = index } else { self[last].next = index }
     last = index
   }
