@@ -128,11 +128,13 @@ final class LoopServer {
       meters: meters)
   }
 
-  private func key(_ domain: Domain, _ bytes: [UInt8], _ path: Range<Int>, _ query: Range<Int>?) -> RecordKey {
+  private func key(_ domain: Domain, _ bytes: [UInt8], _ path: Range<Int>, _ query: Range<Int>?) -> RecordKey
+  {
     var key: [UInt8] = []
     key.reserveCapacity(domain.keyPrefix.count + path.count + (query?.count ?? 0) + 8)
     key.append(contentsOf: domain.keyPrefix)
-    CacheKey.appendTarget(path: path.isEmpty ? [0x2F] : bytes[path], query: query.map { bytes[$0] }, onto: &key)
+    CacheKey.appendTarget(
+      path: path.isEmpty ? [0x2F] : bytes[path], query: query.map { bytes[$0] }, onto: &key)
     return RecordKey(consume key)
   }
 
