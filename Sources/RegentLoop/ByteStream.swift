@@ -130,7 +130,7 @@ public enum Attempt: Sendable, Equatable {
   /// Waits until there is something to receive.
   // Unsafe: the continuation is resumed at once, or kept in its place, out of which whoever resumes it takes it.
   public func readable() async throws(StreamError) {
-    if tls?.hasPending == true { return }
+    if tls?.hasDecrypted == true { return }
     try outcome(
       await unsafe withUnsafeContinuation { continuation in
         guard descriptor >= 0 else { return unsafe continuation.resume(returning: .closed) }
