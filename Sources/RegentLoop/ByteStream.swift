@@ -199,7 +199,7 @@ public enum Attempt: Sendable, Equatable {
   }
 
   public func setDeadline(in duration: Duration) {
-    setDeadline(loop.clock.now &+ duration.nanoseconds)
+    setDeadline(loop.clock.time(in: duration))
   }
 
   func timerLooked(entry: Int64, now: Int64) {
