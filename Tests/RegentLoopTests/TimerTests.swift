@@ -47,38 +47,16 @@ struct TimerQueueTests {
     #expect(order == [.min, -1, 0, .max])
   }
 
-  @Test("gives up a sleeper before its time, once, and keeps the order of the others", arguments: 0..<8)
-  func takeSleeper(victim: Int) async {
+  @Test(
+    "gives back the name that it was given, a sleeper's or a stream's",
+    arguments: [
+      TimerTarget.sleeper(0), .sleeper(1), .sleeper(1 << 62), .stream(SlotID(bits: 0)),
+      .stream(SlotID(index: 7, generation: 1)), .stream(SlotID(index: .max, generation: .max >> 1)),
+    ])
+  func names(target: TimerTarget) {
     var queue = TimerQueue()
-    let ids = (0..<8).map { _ in TimerID() }
-    var tasks: [Task<Void, Never>] = []
-    for (index, id) in ids.enumerated() {
-      let continuation = unsafe await parked(&tasks)
-      unsafe queue.add(Int64((index * 5) % 8), .sleeper(id, continuation))
-    }
-    let taken = unsafe queue.takeSleeper(ids[victim])
-    let again = unsafe queue.takeSleeper(ids[victim])
-    let isTaken = unsafe taken != nil && again == nil
-    #expect(isTaken)
-    unsafe taken?.resume()
-    var deadlines: [Int64] = []
-    while let entry = queue.popDue(.max) {
-      deadlines.append(entry.deadline)
-      if case .sleeper(_, let continuation) = entry.target { unsafe continuation.resume() }
-    }
-    #expect(deadlines == (0..<8).map { Int64($0) }.filter { $0 != Int64((victim * 5) % 8) })
-    for task in tasks { await task.value }
-  }
-
-  /// A continuation of a task that waits for nothing else.
-  // Unsafe: the test resumes it once.
-  @unsafe private func parked(_ tasks: inout [Task<Void, Never>]) async -> UnsafeContinuation<Void, Never> {
-    let (stream, sender) = unsafe AsyncStream.makeStream(of: UnsafeContinuation<Void, Never>.self)
-    tasks.append(
-      Task { await unsafe withUnsafeContinuation { continuation in _ = unsafe sender.yield(continuation) } })
-    var iterator = unsafe stream.makeAsyncIterator()
-    guard let continuation = unsafe await iterator.next() else { preconditionFailure("no continuation came") }
-    return unsafe continuation
+    queue.add(1, target)
+    #expect(queue.popDue(1)?.target == target)
   }
 }
 
