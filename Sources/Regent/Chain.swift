@@ -37,7 +37,7 @@ public final class Chain: Sendable {
   /// The answer to a request. Never fails: what goes wrong becomes an answer that says so.
   public func respond(to request: Request) async -> Response {
     var request = request
-    if let refusal = request.refusal { return refusal.response(to: request) }
+    if let refusal = request.routed.refusal { return refusal.response(to: request) }
     for index in links.indices where links[index].domains.contains(number: request.domain.number) {
       do {
         let response = try await links[index].provider.perform(request)

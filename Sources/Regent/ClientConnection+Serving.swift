@@ -97,16 +97,18 @@ extension ClientConnection {
     _ response: Response, to request: Request, _ writer: inout MessageWriter, _ timing: inout Timing
   ) -> (rest: Rest, keepAlive: Bool) {
     content?.takeRest()
-    let head = request.head
-    let response = response.conditional(on: request)
-    let ending = Self.ending(of: response, to: head)
+    let routed = request.routed
+    let response = routed.isConditional ? response.conditional(on: request) : response
+    let ending = Self.ending(of: response, to: routed)
     let keepAlive =
-      head.keepAlive && ending != .close && content?.isComplete != false && !server.isDraining && !isSurplus
+      routed.head.keepAlive && ending != .close && content?.isComplete != false && !server.isDraining
+      && !isSurplus
     let before = writer.bytes.count
     server.writer.write(
-      response, ending: ending, keepAlive: keepAlive, version: head.version, now: loop.clock.wall, to: &writer
+      response, ending: ending, keepAlive: keepAlive, version: routed.head.version, now: loop.clock.wall,
+      to: &writer
     )
-    let rest = queue(response, head.method, ending, &writer)
+    let rest = queue(response, routed.head.method, ending, &writer)
     count(response, request, bytesOut: writer.bytes.count - before)
     timing.add(request.domain.number)
     return (rest, keepAlive)
@@ -126,16 +128,16 @@ extension ClientConnection {
     }
   }
 
-  private static func ending(of response: Response, to head: RequestHead) -> ResponseWriter.Ending {
+  private static func ending(of response: Response, to routed: RoutedHead) -> ResponseWriter.Ending {
     if response.status == 204 || response.status == 304 || response.status < 200 { return .none }
-    if let count = response.body.count, head.method != .head || count > 0 { return .length(count) }
-    if head.method == .head {
+    if let count = response.body.count, routed.head.method != .head || count > 0 { return .length(count) }
+    if routed.head.method == .head {
       guard let value = response.fields.parsed.first(.contentLength), let count = Decimal.parse(value) else {
         return .none
       }
       return .length(count)
     }
-    return head.version == .http11 ? .chunked : .close
+    return routed.head.version == .http11 ? .chunked : .close
   }
 
   private func send(_ rest: Rest, _ writer: inout MessageWriter, _ timing: inout Timing) async throws {
@@ -204,7 +206,7 @@ extension ClientConnection {
   private func count(_ response: Response, _ request: Request, bytesOut: Int) {
     let meters = request.meters.domains[request.domain.number]
     meters.requests.add(1)
-    meters.bytesIn.add(request.head.fields.bytes.count + (content?.count ?? 0))
+    meters.bytesIn.add(request.routed.head.fields.bytes.count + (content?.count ?? 0))
     meters.bytesOut.add(bytesOut)
     if case .stale = response.cacheStatus.detail { meters.stale.add(1) }
     switch response.cacheStatus.outcome {
@@ -244,11 +246,9 @@ struct Timing {
 }
 
 extension Response {
-  private static let conditions = FieldNameSet([.ifNoneMatch, .ifModifiedSince])
-
   /// The response that the client's conditions make of this one (RFC 9110 section 13.2.2): 304 without content.
   func conditional(on request: Request) -> Response {
-    guard status == 200, !request.head.fields.present.isDisjoint(with: Self.conditions),
+    guard status == 200, request.routed.isConditional,
       request.method == .get || request.method == .head, meets(request.head.fields)
     else { return self }
     body.leaveUnread()

@@ -97,6 +97,7 @@ final class ClientConnection: StreamDelegate {
       scratch.copy(0..<count, onto: &input)
       return try nextPipelined()
     }
+    if !isSurplus, let request = server.recentRequest() { return begun(request) }
     var parser = RequestParser(limits: server.limits)
     let head = try scratch.withBytes { bytes throws(ParseError) in try parser.parse(bytes) }
     guard let head else {
@@ -123,6 +124,12 @@ final class ClientConnection: StreamDelegate {
 
   private func parse(_ bytes: [UInt8], _ unfinished: Unfinished) throws(ParseError) -> RequestHead? {
     try unfinished.parser.parse(bytes.span)
+  }
+
+  /// A request without content takes the place of the one before.
+  private func begun(_ request: Request) -> Request {
+    content = nil
+    return request
   }
 
   private func route(_ head: consuming RequestHead) -> Request {

@@ -22,6 +22,7 @@ final class LoopServer {
   private var listeners: [Listener] = []
   private var connections: [ObjectIdentifier: ClientConnection] = [:]
   private var surplus = 0
+  private var recent = RecentHeads()
   private var lastHost: (host: ArraySlice<UInt8>, routes: [Router.Route], isLoopback: Bool) = ([], [], false)
 
   /// How many connections beyond the limit each loop lets in, so that the admin pages can still be asked why.
@@ -90,6 +91,24 @@ final class LoopServer {
 
   /// The request that a head makes. One that no domain may be asked carries its refusal.
   func request(_ head: consuming RequestHead, content: RequestContent?, isSurplus: Bool) -> Request {
+    let routed = route(head, isSurplus: isSurplus)
+    if !isSurplus { recent.note(routed) }
+    return request(routed, content)
+  }
+
+  /// The request that was just received, if it is one whole head that came before just so.
+  func recentRequest() -> Request? {
+    recent.find(loop.scratch).map { request($0, nil) }
+  }
+
+  private func request(_ routed: RoutedHead, _ content: RequestContent?) -> Request {
+    let clock = loop.clock
+    return Request(
+      routed, directives: routed.directives, wall: clock.wall, now: clock.now,
+      body: content.map { LoopBoundContent($0, on: loop) }, meters: meters)
+  }
+
+  private func route(_ head: consuming RequestHead, isSurplus: Bool) -> RoutedHead {
     switch head.method {
     case .connect, .trace, .purge: return refused(head, .methodNotAllowed)
     default: break
@@ -104,28 +123,24 @@ final class LoopServer {
         lastHost.routes, path: head.fields.bytes[path], method: head.method, atLoopback: lastHost.isLoopback)
     else { return refused(head, misdirected(host)) }
     if isSurplus, match.domain != adminDomain { return refused(head, .connectionsExhausted) }
-    return request(consume head, match, path, content)
+    return routed(consume head, match, path)
   }
 
-  private func refused(_ head: RequestHead, _ refusal: Failure) -> Request {
-    Request(
+  private func refused(_ head: RequestHead, _ refusal: Failure) -> RoutedHead {
+    RoutedHead(
       head: head, domain: domains[adminDomain], path: 0..<0, query: nil, key: RecordKey([]),
-      directives: .none,
-      wall: loop.clock.wall, now: loop.clock.now, body: nil, refusal: refusal, meters: meters)
+      directives: .none, refusal: refusal)
   }
 
-  private func request(
-    _ head: consuming RequestHead, _ match: Router.Match, _ path: Range<Int>, _ content: RequestContent?
-  ) -> Request {
+  private func routed(_ head: consuming RequestHead, _ match: Router.Match, _ path: Range<Int>) -> RoutedHead
+  {
     let domain = domains[match.domain]
     let path = path.lowerBound + match.prefix..<path.upperBound
     let query = head.target.query
     let key = key(domain, head.fields.bytes, path, query)
     let directives = RequestDirectives(head.fields)
-    return Request(
-      head: consume head, domain: domain, path: path, query: query, key: key, directives: directives,
-      wall: loop.clock.wall, now: loop.clock.now, body: content.map { LoopBoundContent($0, on: loop) },
-      meters: meters)
+    return RoutedHead(
+      head: consume head, domain: domain, path: path, query: query, key: key, directives: directives)
   }
 
   private func key(_ domain: Domain, _ bytes: [UInt8], _ path: Range<Int>, _ query: Range<Int>?) -> RecordKey

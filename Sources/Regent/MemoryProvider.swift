@@ -36,8 +36,9 @@ public final class MemoryProvider: ResponseHandler {
   }
 
   private func find(_ request: Request) -> Record? {
-    store.lookup(request.key, now: request.now) { record in
-      RecordHead.selects(record.head, request.head.fields)
+    let routed = request.routed
+    return store.lookup(routed.key, now: request.now) { record in
+      RecordHead.selects(record.head, routed.head.fields)
     }
   }
 

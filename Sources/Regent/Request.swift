@@ -7,15 +7,7 @@ public import RegentStorage
 
 /// A request as providers see it.
 public final class Request: Sendable {
-  /// The head as it was parsed; conditions and ranges are the client's.
-  public let head: RequestHead
-  /// The domain that the request belongs to.
-  public let domain: Domain
-  /// Where path and query lie in the head's bytes; a domain's path prefix is left out already.
-  public let path: Range<Int>
-  public let query: Range<Int>?
-  /// What the response is stored under: the origin's identity, the path and the query.
-  public let key: RecordKey
+  let routed: RoutedHead
   /// The request's own cache directives (RFC 9111 section 5.2.1).
   public let directives: RequestDirectives
   /// When it arrived: wall time in seconds, and monotonic time in nanoseconds.
@@ -27,32 +19,32 @@ public final class Request: Sendable {
   public let candidate: Candidate?
   /// Why the nearest cache could not answer.
   public let forwarded: FwdReason
-  /// Why no provider is asked at all.
-  let refusal: Failure?
   let meters: LoopMeters
 
   init(
-    head: consuming RequestHead, domain: Domain, path: Range<Int>, query: Range<Int>?,
-    key: consuming RecordKey,
-    directives: RequestDirectives, wall: Int64, now: Int64, body: (any RequestBody)?,
-    candidate: Candidate? = nil, forwarded: FwdReason = .bypass, refusal: Failure? = nil, meters: LoopMeters
+    _ routed: RoutedHead, directives: RequestDirectives, wall: Int64, now: Int64, body: (any RequestBody)?,
+    candidate: Candidate? = nil, forwarded: FwdReason = .bypass, meters: LoopMeters
   ) {
-    self.head = head
-    self.domain = domain
-    self.path = path
-    self.query = query
-    self.key = key
+    self.routed = routed
     self.directives = directives
     self.wall = wall
     self.now = now
     self.body = body
     self.candidate = candidate
     self.forwarded = forwarded
-    self.refusal = refusal
     self.meters = meters
   }
 
-  public var method: Method { head.method }
+  /// The head as it was parsed; conditions and ranges are the client's.
+  public var head: RequestHead { routed.head }
+  /// The domain that the request belongs to.
+  public var domain: Domain { routed.domain }
+  /// Where path and query lie in the head's bytes; a domain's path prefix is left out already.
+  public var path: Range<Int> { routed.path }
+  public var query: Range<Int>? { routed.query }
+  /// What the response is stored under: the origin's identity, the path and the query.
+  public var key: RecordKey { routed.key }
+  public var method: Method { routed.head.method }
 
   /// The path's bytes; "/" where the target had none.
   public var pathBytes: ArraySlice<UInt8> { path.isEmpty ? [0x2F] : head.fields.bytes[path] }
@@ -63,17 +55,16 @@ public final class Request: Sendable {
   func learning(_ unhandled: Unhandled) -> Request {
     guard unhandled.candidate != nil || unhandled.reason != nil else { return self }
     return Request(
-      head: head, domain: domain, path: path, query: query, key: key, directives: directives, wall: wall,
-      now: now,
-      body: body, candidate: candidate ?? unhandled.candidate,
+      routed, directives: directives, wall: wall, now: now, body: body,
+      candidate: candidate ?? unhandled.candidate,
       forwarded: forwarded == .bypass ? unhandled.reason ?? .bypass : forwarded, meters: meters)
   }
 
   /// The request that revalidates a candidate behind an answer that has left already: no client, no directives.
   func revalidating(_ candidate: Candidate) -> Request {
     Request(
-      head: head, domain: domain, path: path, query: query, key: key, directives: .none, wall: wall, now: now,
-      body: nil, candidate: candidate, forwarded: .stale, meters: meters)
+      routed, directives: .none, wall: wall, now: now, body: nil, candidate: candidate, forwarded: .stale,
+      meters: meters)
   }
 }
 

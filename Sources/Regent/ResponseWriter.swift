@@ -10,6 +10,7 @@ final class ResponseWriter {
   private let tail: [UInt8]
   private let hitTail: [UInt8]
   private var date: (seconds: Int64, line: [UInt8]) = (.min, [])
+  private var recent = RecentAnswers()
 
   /// `name` is Regent's in Via, Cache-Status and Proxy-Status: a token.
   init(name: String) {
@@ -24,7 +25,21 @@ final class ResponseWriter {
     case chunked, close, none
   }
 
+  /// Writes the head of a response. One of a small stored response that was asked for a moment ago is copied.
   func write(
+    _ response: Response, ending: Ending, keepAlive: Bool, version: HTTPVersion, now: Int64,
+    to writer: inout MessageWriter
+  ) {
+    guard keepAlive, version == .http11, let answer = RecentAnswers.Answer(response, ending) else {
+      return compose(response, ending: ending, keepAlive: keepAlive, version: version, now: now, to: &writer)
+    }
+    if recent.append(answer, onto: &writer.bytes) { return }
+    let start = writer.bytes.count
+    compose(response, ending: ending, keepAlive: keepAlive, version: version, now: now, to: &writer)
+    recent.note(answer, writer.bytes[start...])
+  }
+
+  private func compose(
     _ response: Response, ending: Ending, keepAlive: Bool, version: HTTPVersion, now: Int64,
     to writer: inout MessageWriter
   ) {

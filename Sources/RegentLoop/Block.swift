@@ -65,6 +65,13 @@ extension UnsafeMutablePointer where Pointee == BlockHeader {
   /// Whether both are the same block, not merely equal bytes.
   @inlinable public static func === (one: Block, other: Block) -> Bool { one.storage === other.storage }
 
+  /// A number below `count`, a power of two, that is the same for the same block as long as it lives.
+  public func place(among count: Int) -> Int {
+    // An address is a multiple of 16, and neighbours differ in the bits above.
+    let address = UInt(bitPattern: ObjectIdentifier(storage))
+    return Int((address &>> 4 ^ address &>> 12) & UInt(count - 1))
+  }
+
   /// Appends as many of the bytes as there is room for; returns how many.
   @discardableResult
   public func append(_ bytes: Span<UInt8>) -> Int {

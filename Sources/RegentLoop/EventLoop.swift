@@ -17,8 +17,7 @@ import Synchronization
   private let inbox = Lock<[UnownedJob]>([])
   private let isAwake = Atomic<Bool>(false)
   private let wake: Int32
-  private var ready: [UnownedJob] = []
-  private var running: [UnownedJob] = []
+  private var ready = JobQueue()
   private var watched = SlotTable<ByteStream>()
   private var listeners = SlotTable<Listener>()
   var timers = TimerQueue()
@@ -140,18 +139,14 @@ import Synchronization
       defer { inbox = [] }
       return inbox
     }
-    ready.append(contentsOf: arrived)
+    for job in arrived { ready.append(job) }
   }
 
   /// Runs every job that is ready, and those that they make ready.
   func drain() {
     // Unsafe: the executor reference is only used while `self` is alive.
     let executor = unsafe asUnownedTaskExecutor()
-    while !ready.isEmpty {
-      swap(&ready, &running)
-      for job in running { unsafe job.runSynchronously(on: executor) }
-      running.removeAll(keepingCapacity: true)
-    }
+    while let job = ready.next() { unsafe job.runSynchronously(on: executor) }
   }
 
   /// What every callback does: reads the clock, does its work, and runs the tasks that this made ready.

@@ -1,11 +1,13 @@
 // The buffer into which a loop receives: one for all its connections, so that an idle one holds none.
 
+import Glibc
+
 /// What the last `receive()` on a loop brought; valid until the next one.
 @safe public final class ScratchBuffer {
   let capacity: Int
   // Unsafe: owned by this object alone; the loop's thread is its only user.
   let start: UnsafeMutablePointer<UInt8>
-  private(set) var count = 0
+  public private(set) var count = 0
 
   init(capacity: Int) {
     self.capacity = capacity
@@ -27,6 +29,16 @@
   ) throws(Failure) -> Result {
     // Unsafe: the span covers initialised bytes and does not outlive the call.
     try unsafe read(Span(_unsafeStart: UnsafePointer(start), count: count))
+  }
+
+  /// Whether the last `receive()` brought these bytes and no others.
+  public func holdsExactly(_ bytes: [UInt8]) -> Bool {
+    guard bytes.count == count else { return false }
+    // Unsafe: both are `count` bytes long.
+    return unsafe bytes.withUnsafeBytes { other in
+      guard let otherStart = other.baseAddress else { return true }
+      return unsafe memcmp(start, otherStart, count) == 0
+    }
   }
 
   /// Copies a part of the last `receive()` to the end of an array.
