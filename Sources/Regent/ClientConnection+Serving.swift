@@ -13,7 +13,7 @@ extension ClientConnection {
   /// How much may gather before it is sent.
   private static let gathered = 64 << 10
   /// How long a task waits for the client's next request before it ends, and another one starts with the request.
-  private static let warmth = Duration.milliseconds(50)
+  private static let warmth = Duration.milliseconds(5)
 
   /// Answers `first` and what the client sends behind it.
   func serve(_ first: Request) async {
@@ -33,7 +33,7 @@ extension ClientConnection {
   /// Answers a request and those that the client sent without waiting; false where the connection must end.
   private func answer(_ first: Request) async throws -> Bool {
     var writer = MessageWriter(reusing: loop.takeBuffer())
-    defer { loop.giveBack(writer.bytes) }
+    defer { loop.giveBack(writer.takeBytes()) }
     var timing = Timing(start: loop.clock.now)
     var request = first
     while true {

@@ -16,7 +16,8 @@ final class ClientConnection: StreamDelegate {
   var state = State.idle
   /// What was received and not yet used; empty while idle.
   var input: [UInt8] = []
-  private var parser: RequestParser
+  /// The parser of a head that is not complete yet; kept apart, because most connections never need one.
+  private var unfinished: Unfinished?
   private var lingered = 0
   /// The content of the request that is being served.
   var content: RequestContent?
@@ -32,7 +33,6 @@ final class ClientConnection: StreamDelegate {
     loop = stream.loop
     self.server = server
     self.isSurplus = isSurplus
-    parser = RequestParser(limits: server.limits)
   }
 
   func start() {
@@ -84,6 +84,12 @@ final class ClientConnection: StreamDelegate {
     }
   }
 
+  private final class Unfinished {
+    var parser: RequestParser
+
+    init(_ parser: RequestParser) { self.parser = parser }
+  }
+
   /// The request that is complete with what was just received. Parses it where it lies, and copies what is left.
   func next(received count: Int) throws(ParseError) -> Request? {
     let scratch = loop.scratch
@@ -91,24 +97,40 @@ final class ClientConnection: StreamDelegate {
       scratch.copy(0..<count, onto: &input)
       return try nextPipelined()
     }
+    var parser = RequestParser(limits: server.limits)
     let head = try scratch.withBytes { bytes throws(ParseError) in try parser.parse(bytes) }
-    let used = head == nil ? 0 : parser.consumed
-    if used < count { scratch.copy(used..<count, onto: &input) }
-    return head.map(route)
+    guard let head else {
+      scratch.copy(0..<count, onto: &input)
+      unfinished = Unfinished(parser)
+      return nil
+    }
+    if parser.consumed < count { scratch.copy(parser.consumed..<count, onto: &input) }
+    return route(head)
   }
 
   /// The next request that the client sent without waiting, if its head is here.
   func nextPipelined() throws(ParseError) -> Request? {
-    guard !input.isEmpty, let head = try parse(input) else { return nil }
-    input.removeFirst(parser.consumed)
+    guard !input.isEmpty else { return nil }
+    let unfinished = unfinished ?? Unfinished(RequestParser(limits: server.limits))
+    guard let head = try parse(input, unfinished) else {
+      self.unfinished = unfinished
+      return nil
+    }
+    self.unfinished = nil
+    input.removeFirst(unfinished.parser.consumed)
     return route(head)
   }
 
-  private func parse(_ bytes: [UInt8]) throws(ParseError) -> RequestHead? { try parser.parse(bytes.span) }
+  private func parse(_ bytes: [UInt8], _ unfinished: Unfinished) throws(ParseError) -> RequestHead? {
+    try unfinished.parser.parse(bytes.span)
+  }
 
-  private func route(_ head: RequestHead) -> Request {
-    content = head.framing == .none || head.framing == .length(0) ? nil : RequestContent(head, of: self)
-    return server.request(head, content: content, isSurplus: isSurplus)
+  private func route(_ head: consuming RequestHead) -> Request {
+    switch head.framing {
+    case .none, .length(0): content = nil
+    case let framing: content = RequestContent(framing, invited: !head.expectsContinue, of: self)
+    }
+    return server.request(consume head, content: content, isSurplus: isSurplus)
   }
 
   /// The head's deadline is absolute: it is set once, at the head's first byte.
@@ -155,7 +177,7 @@ final class ClientConnection: StreamDelegate {
       to: &writer)
     writer.bytes.append(contentsOf: text.utf8)
     _ = stream.send(writer.bytes, then: [], skipping: 0)
-    loop.giveBack(writer.bytes)
+    loop.giveBack(writer.takeBytes())
     endOrderly()
   }
 

@@ -89,7 +89,7 @@ final class LoopServer {
   // MARK: From a head to a request
 
   /// The request that a head makes. One that no domain may be asked carries its refusal.
-  func request(_ head: RequestHead, content: RequestContent?, isSurplus: Bool) -> Request {
+  func request(_ head: consuming RequestHead, content: RequestContent?, isSurplus: Bool) -> Request {
     switch head.method {
     case .connect, .trace, .purge: return refused(head, .methodNotAllowed)
     default: break
@@ -104,7 +104,7 @@ final class LoopServer {
         lastHost.routes, path: head.fields.bytes[path], method: head.method, atLoopback: lastHost.isLoopback)
     else { return refused(head, misdirected(host)) }
     if isSurplus, match.domain != adminDomain { return refused(head, .connectionsExhausted) }
-    return request(head, match, path, content)
+    return request(consume head, match, path, content)
   }
 
   private func refused(_ head: RequestHead, _ refusal: Failure) -> Request {
@@ -115,20 +115,27 @@ final class LoopServer {
   }
 
   private func request(
-    _ head: RequestHead, _ match: Router.Match, _ path: Range<Int>, _ content: RequestContent?
+    _ head: consuming RequestHead, _ match: Router.Match, _ path: Range<Int>, _ content: RequestContent?
   ) -> Request {
     let domain = domains[match.domain]
     let path = path.lowerBound + match.prefix..<path.upperBound
-    var key: [UInt8] = []
-    key.reserveCapacity(domain.keyPrefix.count + path.count + (head.target.query?.count ?? 0) + 8)
-    key.append(contentsOf: domain.keyPrefix)
-    let bytes = head.fields.bytes
-    CacheKey.appendTarget(
-      path: path.isEmpty ? [0x2F] : bytes[path], query: head.target.query.map { bytes[$0] }, onto: &key)
+    let query = head.target.query
+    let key = key(domain, head.fields.bytes, path, query)
+    let directives = RequestDirectives(head.fields)
     return Request(
-      head: head, domain: domain, path: path, query: head.target.query, key: RecordKey(key),
-      directives: RequestDirectives(head.fields), wall: loop.clock.wall, now: loop.clock.now,
-      body: content.map { LoopBoundContent($0, on: loop) }, meters: meters)
+      head: consume head, domain: domain, path: path, query: query, key: key, directives: directives,
+      wall: loop.clock.wall, now: loop.clock.now, body: content.map { LoopBoundContent($0, on: loop) },
+      meters: meters)
+  }
+
+  private func key(_ domain: Domain, _ bytes: [UInt8], _ path: Range<Int>, _ query: Range<Int>?) -> RecordKey
+  {
+    var key: [UInt8] = []
+    key.reserveCapacity(domain.keyPrefix.count + path.count + (query?.count ?? 0) + 8)
+    key.append(contentsOf: domain.keyPrefix)
+    CacheKey.appendTarget(
+      path: path.isEmpty ? [0x2F] : bytes[path], query: query.map { bytes[$0] }, onto: &key)
+    return RecordKey(consume key)
   }
 
   private func misdirected(_ host: ArraySlice<UInt8>) -> Failure {

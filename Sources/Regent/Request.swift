@@ -32,7 +32,8 @@ public final class Request: Sendable {
   let meters: LoopMeters
 
   init(
-    head: RequestHead, domain: Domain, path: Range<Int>, query: Range<Int>?, key: RecordKey,
+    head: consuming RequestHead, domain: Domain, path: Range<Int>, query: Range<Int>?,
+    key: consuming RecordKey,
     directives: RequestDirectives, wall: Int64, now: Int64, body: (any RequestBody)?,
     candidate: Candidate? = nil, forwarded: FwdReason = .bypass, refusal: Failure? = nil, meters: LoopMeters
   ) {

@@ -19,10 +19,11 @@ final class RequestContent {
   /// How much unread content is taken after the answer, so that the connection can go on.
   static let drained = 64 << 10
 
-  init(_ head: RequestHead, of connection: ClientConnection) {
-    framing = head.framing
-    decoder = BodyDecoder(head.framing)
-    expectsContinue = head.expectsContinue
+  /// `invited`: the client does not wait for a word before it sends.
+  init(_ framing: BodyFraming, invited: Bool, of connection: ClientConnection) {
+    self.framing = framing
+    decoder = BodyDecoder(framing)
+    expectsContinue = !invited
     self.connection = connection
     started = connection.stream.loop.clock.now
   }

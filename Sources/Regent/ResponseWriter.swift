@@ -4,15 +4,18 @@ import RegentCaching
 import RegentHTTP
 import RegentLoop
 
-/// Writes heads for one loop; what never changes is made once.
-struct ResponseWriter: Sendable {
+/// Writes heads for one loop; what never changes is made once, and a date as long as it is the same.
+final class ResponseWriter {
   private let name: [UInt8]
   private let tail: [UInt8]
+  private let hitTail: [UInt8]
+  private var date: (seconds: Int64, line: [UInt8]) = (.min, [])
 
   /// `name` is Regent's in Via, Cache-Status and Proxy-Status: a token.
   init(name: String) {
     self.name = Array(name.utf8)
     tail = Array("Via: 1.1 \(name)\r\nCache-Status: ".utf8)
+    hitTail = tail + Array("\(name); hit; ttl=".utf8)
   }
 
   /// How the body is told from what follows it.
@@ -37,11 +40,30 @@ struct ResponseWriter: Sendable {
     } else if version == .http10 {
       writer.field(.connection, "keep-alive")
     }
-    writer.bytes.append(contentsOf: tail)
-    response.cacheStatus.append(onto: &writer.bytes, name: name)
-    writer.bytes.append(contentsOf: [0x0D, 0x0A])
+    writeTail(response.cacheStatus, to: &writer)
     if let failure = response.failure { write(failure, to: &writer) }
     writer.endHead()
+  }
+
+  /// Via and Cache-Status. A plain hit, which most answers are, is two pieces.
+  private func writeTail(_ status: CacheStatus, to writer: inout MessageWriter) {
+    if let ttl = status.plainHit {
+      writer.bytes.append(contentsOf: hitTail)
+      Decimal.append(Int(ttl), to: &writer.bytes)
+    } else {
+      writer.bytes.append(contentsOf: tail)
+      status.append(onto: &writer.bytes, name: name)
+    }
+    writer.endLine()
+  }
+
+  private func write(date seconds: Int64, to writer: inout MessageWriter) {
+    if date.seconds != seconds {
+      var fresh = MessageWriter()
+      fresh.field(.date, date: seconds)
+      date = (seconds, fresh.bytes)
+    }
+    writer.bytes.append(contentsOf: date.line)
   }
 
   private func writeFields(_ response: Response, now: Int64, to writer: inout MessageWriter) {
@@ -49,12 +71,12 @@ struct ResponseWriter: Sendable {
     case .stored(let shared, let own):
       if let shared { shared.copy(0..<shared.count, onto: &writer.bytes) }
       own.block.copy(own.range, onto: &writer.bytes)
-      writer.field(.date, date: response.metadata?.date ?? now)
+      write(date: response.metadata?.date ?? now, to: &writer)
     case .parsed(let fields):
       let dated = response.age != nil && response.metadata != nil
       writer.forwarded(
         fields, except: dated ? Self.datedOnes : response.age != nil ? Self.agedOnes : Self.lengthOnly)
-      if dated || !fields.contains(.date) { writer.field(.date, date: response.metadata?.date ?? now) }
+      if dated || !fields.contains(.date) { write(date: response.metadata?.date ?? now, to: &writer) }
     }
     if let age = response.age { writer.field(.age, decimal: Int(age)) }
   }

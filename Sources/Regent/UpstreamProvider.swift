@@ -72,7 +72,7 @@ public final class UpstreamProvider: Provider {
   ) async throws(Failure) -> ResponseHead {
     let loop = connection.stream.loop
     var writer = MessageWriter(reusing: loop.takeBuffer())
-    defer { loop.giveBack(writer.bytes) }
+    defer { loop.giveBack(writer.takeBytes()) }
     writeHead(request, identity, &writer)
     do throws(StreamError) {
       try await connection.stream.write(writer.bytes, stall: timeouts.writeStall)

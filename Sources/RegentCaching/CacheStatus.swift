@@ -59,6 +59,12 @@ public struct CacheStatus: Sendable, Equatable {
     self.detail = detail
   }
 
+  /// The remaining freshness of a hit of which there is nothing else to say.
+  @inlinable public var plainHit: Int32? {
+    guard case .hit = outcome, fwdStatus == nil, !stored, !collapsed, detail == .none else { return nil }
+    return ttl
+  }
+
   /// Appends the member, such as `Regent; hit; ttl=54`.
   ///
   /// - Parameter name: This cache's name, a structured-field token.

@@ -30,6 +30,8 @@ public enum Decimal {
 
   /// Writes the number's digits, with a minus sign before a negative one.
   public static func append(_ value: Int, to bytes: inout [UInt8]) {
+    // One digit, as most ages are; then the general case.
+    if value >= 0, value < 10 { return bytes.append(0x30 &+ UInt8(truncatingIfNeeded: value)) }
     if value < 0 { bytes.append(0x2D) }
     append(value.magnitude, to: &bytes)
   }

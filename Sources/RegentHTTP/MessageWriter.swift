@@ -11,6 +11,13 @@ public struct MessageWriter: Sendable {
   /// Writes into an array that has its capacity already.
   public init(reusing bytes: consuming [UInt8]) { self.bytes = bytes }
 
+  /// Takes what was written out of the writer, which is empty then and holds no other reference to it.
+  public mutating func takeBytes() -> [UInt8] {
+    var taken: [UInt8] = []
+    swap(&taken, &bytes)
+    return taken
+  }
+
   /// `HTTP/1.1 200 OK` and its line end; an unregistered status has an empty reason.
   public mutating func statusLine(_ status: Int) {
     bytes.append(contentsOf: StatusLines.line(status))
@@ -106,7 +113,7 @@ public struct MessageWriter: Sendable {
     bytes.append(contentsOf: FieldName.prefixes[Int(name.rawValue)])
   }
 
-  private mutating func endLine() {
+  public mutating func endLine() {
     bytes.append(0x0D)
     bytes.append(0x0A)
   }

@@ -173,7 +173,7 @@ extension ByteStream {
   public var isQuiet: Bool {
     var byte: UInt8 = 0
     // Unsafe: peeks one byte into a local.
-    guard descriptor >= 0, tls?.hasPending != true else { return false }
+    guard descriptor >= 0, tls?.hasUnread != true else { return false }
     let result = unsafe recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
     return result < 0 && errno == EAGAIN
   }

@@ -39,7 +39,9 @@ public enum Attempt: Sendable, Equatable {
   private var reader: UnsafeContinuation<Wakeup, Never>?
   private var writer: UnsafeContinuation<Wakeup, Never>?
   private var deadline = Int64.max
+  // The stream's timers in the loop's queue: the next one, and one behind it that can serve again.
   private var timerEntry = Int64.max
+  private var laterEntry = Int64.max
 
   enum Wakeup { case ready, timedOut, closed }
 
@@ -128,7 +130,7 @@ public enum Attempt: Sendable, Equatable {
   /// Waits until there is something to receive.
   // Unsafe: the continuation is resumed at once, or kept in its place, out of which whoever resumes it takes it.
   public func readable() async throws(StreamError) {
-    if tls?.hasPending == true { return }
+    if tls?.hasDecrypted == true { return }
     try outcome(
       await unsafe withUnsafeContinuation { continuation in
         guard descriptor >= 0 else { return unsafe continuation.resume(returning: .closed) }
@@ -198,6 +200,7 @@ public enum Attempt: Sendable, Equatable {
   public func setDeadline(_ time: Int64?) {
     deadline = time ?? .max
     guard deadline < timerEntry, descriptor >= 0 else { return }
+    if laterEntry == .max { laterEntry = timerEntry }
     timerEntry = deadline
     loop.deadlineSet(self, deadline)
   }
@@ -206,9 +209,16 @@ public enum Attempt: Sendable, Equatable {
     setDeadline(loop.clock.now &+ duration.nanoseconds)
   }
 
+  /// One of this stream's timers came: its deadline may be later by now, or another timer may be its own.
   func timerLooked(entry: Int64, now: Int64) {
-    guard entry == timerEntry else { return }  // an earlier one was asked for since
-    timerEntry = .max
+    if entry == timerEntry {
+      timerEntry = laterEntry
+      laterEntry = .max
+    } else if entry == laterEntry {
+      laterEntry = .max
+    } else {
+      return
+    }
     if deadline > now { return setDeadline(deadline == .max ? nil : deadline) }
     deadline = .max
     if unsafe reader != nil || writer != nil {

@@ -22,6 +22,9 @@ import Synchronization
   private var watched = SlotTable<ByteStream>()
   private var listeners = SlotTable<Listener>()
   var timers = TimerQueue()
+  // Unsafe continuations: each is taken out before it is resumed.
+  private var sleepers: [UInt64: UnsafeContinuation<Void, Never>] = unsafe [:]
+  private var lastSleeper: UInt64 = 0
   private var timerArmedFor = Int64.max
   // Unsafe: three events that live as long as the loop.
   private let wakeEvent: UnsafeMutablePointer<event>
@@ -182,20 +185,25 @@ import Synchronization
   /// Waits on the loop's own clock; a cancelled task returns early.
   public func sleep(for duration: Duration) async {
     let deadline = clock.now &+ duration.nanoseconds
-    let id = TimerID()
+    lastSleeper &+= 1
+    let number = lastSleeper
     // Unsafe continuation: resumed once, by the timer or by the cancellation, whichever takes it first.
     await withTaskCancellationHandler {
       await unsafe withUnsafeContinuation { continuation in
         if Task.isCancelled { return unsafe continuation.resume() }
-        unsafe timers.add(deadline, .sleeper(id, continuation))
+        unsafe sleepers[number] = continuation
+        timers.add(deadline, .sleeper(number))
         armTimer()
       }
     } onCancel: {
-      run { [self] in
-        // Unsafe continuation: who takes it out of the queue resumes it, nobody else.
-        if let continuation = unsafe timers.takeSleeper(id) { unsafe continuation.resume() }
-      }
+      run { [self] in wake(number) }
     }
+  }
+
+  /// Wakes a sleeper, once; its timer may still be in the queue and then wakes nobody.
+  private func wake(_ sleeper: UInt64) {
+    // Unsafe: whoever takes the continuation out resumes it.
+    if let continuation = unsafe sleepers.removeValue(forKey: sleeper) { unsafe continuation.resume() }
   }
 
   /// Lets every other event have its turn before the calling task goes on.
@@ -239,7 +247,7 @@ import Synchronization
     while let due = timers.popDue(clock.now) {
       switch due.target {
       // Unsafe continuation: `popDue` has taken it out of the queue.
-      case .sleeper(_, let continuation): unsafe continuation.resume()
+      case .sleeper(let number): wake(number)
       case .stream(let id): watched[id]?.timerLooked(entry: due.deadline, now: clock.now)
       }
     }

@@ -35,8 +35,12 @@ import Glibc
     }
   }
 
-  /// Whether decrypted bytes wait here, of which the socket's readiness says nothing.
-  var hasPending: Bool { unsafe SSL_has_pending(ssl) == 1 }
+  /// Whether decrypted bytes wait here, of which the socket's readiness says nothing. Of a record that is only partly
+  /// here there is nothing to read yet: its rest makes the socket readable.
+  var hasDecrypted: Bool { unsafe SSL_pending(ssl) > 0 }
+
+  /// Whether any bytes were received that nobody has read, decrypted or not.
+  var hasUnread: Bool { unsafe SSL_has_pending(ssl) == 1 }
 
   func read(_ start: UnsafeMutablePointer<UInt8>, _ count: Int) -> Attempt {
     ERR_clear_error()

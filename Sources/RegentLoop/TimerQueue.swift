@@ -2,24 +2,24 @@
 // A stream's entry is looked at when it is due and put back if the stream's deadline has moved since; so a busy
 // connection that pushes its deadline back with every request costs the heap nothing.
 
-import Synchronization
-
-/// The name of one sleep.
-struct TimerID: Hashable, Sendable {
-  private static let last = Atomic<UInt64>(0)
-  private let number = TimerID.last.wrappingAdd(1, ordering: .relaxed).newValue
-}
-
-@safe enum TimerTarget {
-  // Unsafe continuation: whoever takes the entry out of the queue resumes it, once.
-  case sleeper(TimerID, UnsafeContinuation<Void, Never>)
+/// Who is told when a deadline has come: a sleeping task, or a stream by its slot.
+enum TimerTarget: Equatable {
+  case sleeper(UInt64)
   case stream(SlotID)
 }
 
 struct TimerQueue {
   struct Entry {
     let deadline: Int64
-    let target: TimerTarget
+    // A sleeper's number, or a slot with the highest bit set.
+    fileprivate let name: UInt64
+
+    var target: TimerTarget {
+      let isStream = name & Self.streamBit != 0
+      return isStream ? .stream(SlotID(bits: UInt(name & ~Self.streamBit))) : .sleeper(name)
+    }
+
+    fileprivate static let streamBit: UInt64 = 1 << 63
   }
 
   private var heap: [Entry] = []
@@ -29,36 +29,22 @@ struct TimerQueue {
   var count: Int { heap.count }
 
   mutating func add(_ deadline: Int64, _ target: TimerTarget) {
-    heap.append(Entry(deadline: deadline, target: target))
+    let name =
+      switch target {
+      case .sleeper(let number): number & ~Entry.streamBit
+      case .stream(let slot): UInt64(slot.bits) | Entry.streamBit
+      }
+    heap.append(Entry(deadline: deadline, name: name))
     siftUp(heap.count - 1)
   }
 
   /// Takes out the earliest entry whose deadline has come.
   mutating func popDue(_ now: Int64) -> Entry? {
     guard let first = heap.first, first.deadline <= now else { return nil }
-    remove(at: 0)
-    return first
-  }
-
-  /// Takes out a sleeper before its time. Linear: cancelled sleeps are rare.
-  mutating func takeSleeper(_ id: TimerID) -> UnsafeContinuation<Void, Never>? {
-    for index in heap.indices {
-      if case .sleeper(id, let continuation) = heap[index].target {
-        remove(at: index)
-        // Unsafe continuation: it has left the heap, so that the caller alone resumes it.
-        return unsafe continuation
-      }
-    }
-    return nil
-  }
-
-  private mutating func remove(at index: Int) {
-    heap.swapAt(index, heap.count - 1)
+    heap.swapAt(0, heap.count - 1)
     heap.removeLast()
-    if index < heap.count {
-      siftDown(index)
-      siftUp(index)
-    }
+    siftDown(0)
+    return first
   }
 
   private mutating func siftUp(_ start: Int) {
