@@ -77,6 +77,7 @@ public final class Chain: Sendable {
     else {
       return nil
     }
+    response.body.leaveUnread()
     stale.cacheStatus.fwdStatus = UInt16(clamping: response.status)
     return stale
   }
@@ -115,6 +116,7 @@ public final class Chain: Sendable {
         let response = try await links[index].provider.perform(request)
         request.meters.providers[index].answered.add(1)
         _ = await handBack(response, request, from: index)
+        response.body.leaveUnread()
         if case .stream(let stream) = response.body { _ = await stream.completion() }
         return
       } catch is Unhandled {

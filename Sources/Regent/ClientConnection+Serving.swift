@@ -251,6 +251,7 @@ extension Response {
     guard status == 200, !request.head.fields.present.isDisjoint(with: Self.conditions),
       request.method == .get || request.method == .head, meets(request.head.fields)
     else { return self }
+    body.leaveUnread()
     var answer = self
     answer.status = 304
     answer.body = .empty

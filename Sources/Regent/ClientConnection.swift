@@ -149,6 +149,7 @@ final class ClientConnection: StreamDelegate {
 
   /// Waits for the next request, holding nothing.
   func rest() {
+    if input.isEmpty, server.isDraining { return close() }
     state = .idle
     if input.isEmpty {
       input = []

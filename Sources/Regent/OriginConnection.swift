@@ -9,6 +9,8 @@ final class OriginConnection: StreamDelegate {
   let stream: ByteStream
   /// Whether it carried an exchange before: then it may have died unnoticed.
   var wasUsed = false
+  /// Whether the origin got the whole request; the connection is of no more use where it did not.
+  var sentWhole = true
   private unowned let origin: Origin
   private var parser: ResponseParser
   /// What was received of the response and not yet used.

@@ -88,6 +88,12 @@ public enum ResponseBody: Sendable {
   case whole(Slice)
   case stream(BodyStream)
 
+  /// Tells whoever fetches the body that nobody will read it: unless a store keeps it, the rest is not fetched. A body
+  /// that is neither read nor left unread would hold its origin's connection for ever.
+  func leaveUnread() {
+    if case .stream(let stream) = self { stream.makeReader()?.leave() }
+  }
+
   /// The length in bytes, where it is known already.
   public var count: Int? {
     switch self {

@@ -8,6 +8,8 @@ struct Upload {
   private let stream: ByteStream
   private let stall: Duration
   private var writer = MessageWriter()
+  /// Whether all of it, the end included, was handed to the origin.
+  private(set) var isWhole = false
 
   init(_ body: any RequestBody, _ stream: ByteStream, stall: Duration) {
     self.body = body
@@ -32,7 +34,10 @@ struct Upload {
         return nil
       }
       writer.bytes.removeAll(keepingCapacity: true)
-      if content == nil { return nil }
+      guard content != nil else {
+        isWhole = true
+        return nil
+      }
     }
   }
 

@@ -84,6 +84,7 @@ public final class UpstreamProvider: Provider {
     } catch {
       // It may have answered and closed before it read everything: its answer decides.
       guard case .system = error else { throw Failure(awaiting: error) }
+      connection.sentWhole = false
     }
     guard let body = request.body else {
       connection.stream.setDeadline(in: timeouts.firstByte)
@@ -100,10 +101,12 @@ public final class UpstreamProvider: Provider {
     let bound = LoopBound(connection, loop)
     let stall = timeouts.writeStall
     let patience = timeouts.firstByte
+    connection.sentWhole = false
     let sending = Task(executorPreference: loop) { () -> Failure? in
       let connection = bound.value
       var upload = Upload(body, connection.stream, stall: stall)
       let failure = await upload.run()
+      connection.sentWhole = upload.isWhole
       if failure != nil { connection.stream.interruptReading() }
       connection.stream.setDeadline(in: patience)
       return failure
@@ -111,12 +114,14 @@ public final class UpstreamProvider: Provider {
     do throws(Failure) {
       let head = try await connection.head()
       body.abandon()
-      if !body.isComplete { connection.stream.interruptWriting() }
+      // Also the last bytes, which are read from the client already: an origin that has answered may never take them.
+      connection.stream.interruptWriting()
       _ = await sending.value
       connection.stream.setDeadline(nil)
       return head
     } catch {
       body.abandon()
+      connection.stream.interruptWriting()
       if let failure = await sending.value, error == .closedBeforeResponse { throw failure }
       throw error
     }
@@ -154,7 +159,7 @@ public final class UpstreamProvider: Provider {
   ) throws(Failure) -> Response {
     do throws(Failure) {
       let framing = try Self.framing(head, request.method)
-      let body = try self.body(connection, head, framing, sentWhole: request.body?.isComplete ?? true)
+      let body = try self.body(connection, head, framing)
       if head.status == 304, let candidate = request.candidate {
         return try confirm(candidate, head, request, requestTime, responseTime)
       }
@@ -172,9 +177,9 @@ public final class UpstreamProvider: Provider {
   }
 
   private func body(
-    _ connection: OriginConnection, _ head: ResponseHead, _ framing: BodyFraming, sentWhole: Bool
+    _ connection: OriginConnection, _ head: ResponseHead, _ framing: BodyFraming
   ) throws(Failure) -> ResponseBody {
-    let keepAlive = head.keepAlive && sentWhole
+    let keepAlive = head.keepAlive && connection.sentWhole
     if let (body, reusable) = try connection.wholeBody(framing, keepAlive: keepAlive) {
       connection.giveBack(reusable: reusable)
       return body

@@ -26,6 +26,28 @@ struct LifeTests {
     #expect(try idle.rest().isEmpty)
   }
 
+  @Test("after SIGTERM a connection ends with its answer, also where the head had promised to keep it")
+  func endAfterAnswer() throws {
+    let gate = Gate()
+    let stage = try Stage { _, connection in
+      try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello")
+      try gate.wait()
+      try connection.send("world")
+    }
+    let client = try stage.daemon.connect()
+    try client.request("GET", "/a")
+    var isFirst = true
+    _ = try client.response { _ in
+      guard isFirst else { return }
+      isFirst = false
+      stage.daemon.process.signal(SIGTERM)
+      #expect(eventually { (try? Socket(port: stage.daemon.port)) == nil })
+      gate.open()
+    }
+    #expect(eventually(within: 5) { !stage.daemon.isRunning })
+    #expect(stage.daemon.process.poll() == .status(0))
+  }
+
   @Test("an idle daemon ends at once and with status 0", arguments: [SIGTERM, SIGINT])
   func idleEnd(_ signal: Int32) throws {
     let stage = try Stage { _, connection in try connection.answer() }
