@@ -2,6 +2,7 @@
 # Each recipe longer than a line is a script in Scripts/, so that it can be read, linted and run by itself.
 
 CONFIG  ?= config/regent.toml
+ARGS    ?=
 PREFIX  ?= /usr/local
 DESTDIR ?=
 RACE    ?= ../shared/race/race.py
@@ -29,8 +30,8 @@ setup-test:
 setup-check:
 	@Scripts/setup build test check
 
-run: build ## Builds in release mode and starts the daemon with config/regent.toml (CONFIG=FILE for another)
-	@exec $(BINARY) serve --config $(CONFIG)
+run: build ## Builds in release mode and starts the daemon with config/regent.toml (CONFIG=FILE, ARGS=OPTIONS)
+	@exec $(BINARY) serve --config $(CONFIG) $(ARGS)
 
 build: setup ## Builds the release binary, with the Swift runtime linked in
 	@Scripts/libevent-advisory

@@ -5,7 +5,7 @@ import RegentHTTP
 import RegentLoop
 import RegentStorage
 
-/// Answers `/stats`.
+/// Answers `/stats`, and at the admin pages' own host `/`.
 final class AdminProvider: Provider {
   let name = "admin"
   private let statistics: Statistics
@@ -20,6 +20,9 @@ final class AdminProvider: Provider {
   func perform(_ request: Request) async throws -> Response {
     guard request.pathBytes.elementsEqual("/stats".utf8) else {
       guard request.domain.number == domain else { throw Unhandled() }
+      if request.pathBytes.elementsEqual("/".utf8) {
+        return Response(status: 200, text: statistics.welcome(exceptFor: domain))
+      }
       return Response(status: 404, text: "There is no such page here; /stats is one.\n")
     }
     guard request.method == .get || request.method == .head else {
@@ -53,6 +56,16 @@ final class Statistics: Sendable {
     self.providers = providers
     self.loops = loops
     self.memory = memory
+  }
+
+  /// What whoever looks in for the first time needs to know.
+  func welcome(exceptFor admin: Int) -> String {
+    let names = domains.indices.filter { $0 != admin }.map { domains[$0] }.joined(separator: ", ")
+    return """
+      This is Regent \(version). What it did so far: /stats
+      Each of its domains answers at http://NAME.localhost with this port: \(names)
+
+      """
   }
 
   func json(now: Int64) -> [UInt8] {

@@ -21,6 +21,7 @@ public struct DaemonError: Error, Sendable {
 struct DaemonParts: Sendable {
   let configuration: Configuration
   let chain: Chain
+  let upstreams: [UpstreamProvider]
   let router: Router
   let domains: [Domain]
   let meters: [LoopMeters]
@@ -46,7 +47,7 @@ public enum Daemon {
       notify.send("READY=1")
       waitForEnd(log)
       notify.send("STOPPING=1")
-      drain(servers, group, patience: configuration.timeouts.drain)
+      drain(parts, servers, group)
       group.stop()
     } catch {
       throw DaemonError(error)
@@ -89,6 +90,7 @@ public enum Daemon {
     }
     var builder = Chain.Builder()
     var memory: MemoryStore?
+    var upstreams: [UpstreamProvider] = []
     for entry in configuration.providers {
       let set = RequestDomain(entry.domains, configuration)
       switch entry.kind {
@@ -104,6 +106,7 @@ public enum Daemon {
         builder = builder.next(try FixturesProvider(configuration, files: files), domains: set)
       case .upstream:
         let upstream = UpstreamProvider(configuration, group: group, resolver: try Resolver(), meters: meters)
+        upstreams.append(upstream)
         builder = builder.next(upstream, domains: set)
       }
     }
@@ -113,7 +116,7 @@ public enum Daemon {
     builder = builder.next(
       AdminProvider(statistics, domain: admin), domains: adminDomains(configuration, admin))
     return DaemonParts(
-      configuration: configuration, chain: builder.build(),
+      configuration: configuration, chain: builder.build(), upstreams: upstreams,
       router: Router(configuration.domains, admin: admin, pathPrefixes: configuration.server.pathPrefixes),
       domains: domains, meters: meters, log: log,
       connectionLimit: DescriptorLimit.raise(
@@ -151,8 +154,9 @@ public enum Daemon {
     }
   }
 
-  /// Lets the loops finish what is in flight, at most for `patience`.
-  private static func drain(_ servers: LoopLocal<LoopServer>, _ group: LoopGroup, patience: Duration) {
+  /// Lets the loops finish what is in flight, as long as the configuration has patience.
+  private static func drain(_ parts: DaemonParts, _ servers: LoopLocal<LoopServer>, _ group: LoopGroup) {
+    let patience = parts.configuration.timeouts.drain
     let done = Latch(group.loops.count)
     for loop in group.loops {
       Task(executorPreference: loop) {
@@ -160,6 +164,7 @@ public enum Daemon {
         let deadline = loop.clock.now &+ patience.nanoseconds
         while !servers.value.isEmpty, loop.clock.now < deadline { await loop.sleep(for: .milliseconds(20)) }
         servers.value.closeAll()
+        for upstream in parts.upstreams { upstream.closeIdle() }
         done.countDown()
       }
     }

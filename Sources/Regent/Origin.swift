@@ -99,6 +99,11 @@ final class Origin {
     wakeNext()
   }
 
+  /// Closes the connections that nobody uses, for the daemon's end.
+  func closeIdle() {
+    for connection in idle { drop(connection) }
+  }
+
   private func wakeNext() {
     while !waiting.isEmpty {
       let waiter = waiting.removeFirst()

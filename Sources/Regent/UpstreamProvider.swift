@@ -42,6 +42,11 @@ public final class UpstreamProvider: Provider {
     return try respond(request, connection, head, requestTime: started, responseTime: ended)
   }
 
+  /// Closes the calling loop's connections that nobody uses: without this they and their loop would hold each other.
+  func closeIdle() {
+    for origin in origins.value { origin?.closeIdle() }
+  }
+
   // MARK: Asking
 
   private func exchange(

@@ -10,6 +10,7 @@ struct ExitCode: Equatable {
   static let missingFile = ExitCode(rawValue: 66)
   static let unavailable = ExitCode(rawValue: 69)
   static let `internal` = ExitCode(rawValue: 70)
+  static let system = ExitCode(rawValue: 71)
   static let permission = ExitCode(rawValue: 77)
   static let configuration = ExitCode(rawValue: 78)
 
@@ -19,6 +20,7 @@ struct ExitCode: Equatable {
     (.missingFile, "a file is missing"),
     (.unavailable, "something is unavailable, such as a port in use"),
     (.internal, "an error inside Regent"),
+    (.system, "the operating system refuses something"),
     (.permission, "a permission is missing"),
     (.configuration, "the configuration is wrong"),
   ]

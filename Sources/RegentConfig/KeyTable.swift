@@ -83,7 +83,7 @@ enum KeyTable {
     Key(
       "domain.folder", \.folder, refusal: pathRefusal, "A folder of canned answers, relative to this file."),
     Key("domain.policy", \.policy, "How stored responses and the origin are weighed."),
-    Key("domain.ttl", \.ttl, "How long a response is fresh that does not say so itself."),
+    Key("domain.ttl", \.ttl, "How long its responses are fresh, whatever the origin says."),
     Key("domain.stale", \.stale, "How long a stale response may be served while it is revalidated."),
     Key("domain.default", \.isDefault, "Whether it answers at localhost itself."),
   ]

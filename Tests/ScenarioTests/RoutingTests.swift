@@ -167,4 +167,16 @@ struct RoutingTests {
     #expect(!page.text.contains("<script>"))
     #expect(try !stage.daemon.stats().isEmpty)
   }
+
+  @Test("regent.localhost leads to /stats and names the domains; it is there to be read only")
+  func welcome() throws {
+    let daemon = try Daemon.start(config: "[[domain]]\nname = \"shop\"\nupstream = \"http://127.0.0.1:9\"\n")
+    let page = try daemon.get("/", host: "regent.localhost")
+    #expect(page.status == 200)
+    #expect(page.text.contains("/stats") && page.text.contains("shop"), "\(page.text)")
+    #expect(try daemon.get("/nothing", host: "regent.localhost").status == 404)
+    let client = try daemon.connect()
+    try client.request("DELETE", "/stats", host: "regent.localhost")
+    #expect(try client.response(to: "DELETE").status == 405)
+  }
 }

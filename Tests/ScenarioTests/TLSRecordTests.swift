@@ -44,10 +44,11 @@ private final class Relay: Sendable {
         _ = Worker {
           var sent = 0
           try Self.pass(from: server, to: client) { bytes in
-            guard sent + bytes.count > limit, sent < limit else { return sent += bytes.count }
-            try client.send(Array(bytes.prefix(limit - sent)))
-            bytes.removeFirst(limit - sent)
-            sent = .max
+            let before = sent
+            sent += bytes.count
+            guard before < limit, sent > limit else { return }
+            try client.send(Array(bytes.prefix(limit - before)))
+            bytes.removeFirst(limit - before)
             stopped.update { $0 = true }
             try gate.wait()
           }

@@ -1,9 +1,8 @@
 // The kit's sockets: blocking TCP over 127.0.0.1 with one patience for everything, used from plain threads.
-// The only file of the kit with pointers, apart from Spawn.swift and Pattern.swift. It shares nothing with the
-// daemon's own sockets, so that a mistake there cannot hide here.
+// One of the four files of the kit with pointers, beside Spawn, Pattern and ServiceManager. It shares nothing with
+// the daemon's own sockets, so that a mistake there cannot hide here.
 
 import Glibc
-import Synchronization
 
 /// How long the kit waits for anything before it calls it a hang, in seconds.
 let patience = 20
@@ -19,7 +18,7 @@ enum SocketError: Error, Equatable {
 /// A TCP connection, closed when it is released.
 final class Socket: Sendable {
   private let descriptor: Int32
-  private let isOpen = Mutex(true)
+  private let isOpen = Shared(true)
 
   init(adopting descriptor: Int32) {
     self.descriptor = descriptor
@@ -99,12 +98,12 @@ final class Socket: Sendable {
 
   /// Ends both sides from any thread; a blocked `receive` returns.
   func hangUp() {
-    isOpen.withLock { if $0 { shutdown(descriptor, Int32(SHUT_RDWR)) } }
+    isOpen.update { if $0 { shutdown(descriptor, Int32(SHUT_RDWR)) } }
   }
 
   /// Closes with a reset (RST) in place of a clean end.
   func reset() {
-    isOpen.withLock { open in
+    isOpen.update { open in
       guard open else { return }
       var option = linger(l_onoff: 1, l_linger: 0)
       let size = socklen_t(MemoryLayout<linger>.size)
@@ -114,7 +113,7 @@ final class Socket: Sendable {
   }
 
   func close() {
-    isOpen.withLock { open in
+    isOpen.update { open in
       if open { Glibc.close(descriptor) }
       open = false
     }
@@ -174,7 +173,7 @@ final class Listener: Sendable {
       _ = unsafe poll(&entry, 1, -1)
       if entry.revents & Int16(POLLHUP | POLLERR | POLLNVAL) != 0 { return nil }
       // No program may start between the two calls and take the descriptor with it.
-      let accepted = spawning.withLock { _ in
+      let accepted = spawning.update { _ in
         let accepted = Glibc.accept(descriptor, nil, nil)
         if accepted >= 0 { _ = fcntl(accepted, F_SETFD, FD_CLOEXEC) }
         return accepted

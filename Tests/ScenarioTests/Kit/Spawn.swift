@@ -3,7 +3,6 @@
 
 import Foundation
 import Glibc
-import Synchronization
 
 /// How a program ended.
 enum Exit: Equatable, Sendable {
@@ -12,7 +11,7 @@ enum Exit: Equatable, Sendable {
 }
 
 /// Held while a program starts, and while a descriptor exists that it must not inherit.
-let spawning = Mutex(())
+let spawning = Shared(())
 
 struct SpawnError: Error, CustomStringConvertible {
   let description: String
@@ -21,7 +20,7 @@ struct SpawnError: Error, CustomStringConvertible {
 /// A running program, killed when it is released.
 final class ChildProcess: Sendable {
   let pid: Int32
-  private let exit = Mutex<Exit?>(nil)
+  private let exit = Shared<Exit?>(nil)
 
   /// Starts `program` (a path, or a name to look up on PATH) with its output going to `output` and `errors`.
   init(
@@ -54,7 +53,7 @@ final class ChildProcess: Sendable {
       for index in unsafe variables.indices { unsafe free(variables[index]) }
     }
     var pid: Int32 = 0
-    let result = spawning.withLock { _ in
+    let result = spawning.update { _ in
       unsafe posix_spawnp(&pid, program, &actions, &attributes, &arguments, &variables)
     }
     guard result == 0 else {
@@ -67,7 +66,7 @@ final class ChildProcess: Sendable {
 
   /// How it ended, or nil while it runs.
   func poll() -> Exit? {
-    exit.withLock { exit in
+    exit.update { exit in
       if exit != nil { return exit }
       var status: Int32 = 0
       guard unsafe waitpid(pid, &status, WNOHANG) == pid else { return nil }
@@ -78,7 +77,7 @@ final class ChildProcess: Sendable {
 
   /// Sends a signal, unless the program has ended (then its id may be another's).
   func signal(_ number: Int32) {
-    exit.withLock { if $0 == nil { _ = Glibc.kill(pid, number) } }
+    exit.update { if $0 == nil { _ = Glibc.kill(pid, number) } }
   }
 
   /// Waits for its end; nil if it does not end in time.
