@@ -112,8 +112,8 @@ struct StreamByteTests {
         #expect(one.sent > 0 && one.sent < bytes.count)
         let received = try await read(bytes.count, from: other)
         #expect(received == bytes)
-        let received = try await writing.value
-        #expect(received)
+        let isWritten = try await writing.value
+        #expect(isWritten)
       }
     }
   }
@@ -155,8 +155,8 @@ struct StreamEndTests {
         #expect(other.receive() == .end)
         #expect(one.isOpen && other.isOpen)
         try await other.write([4, 5], stall: .seconds(30))
-        let received = try await read(2, from: one)
-        #expect(received == [4, 5])
+        let answer = try await read(2, from: one)
+        #expect(answer == [4, 5])
         #expect(one.receive() == .wouldBlock)
       }
     }
