@@ -132,7 +132,12 @@ func read(_ count: Int, from stream: ByteStream) async throws -> [UInt8] {
 
 /// Bytes that show a shift or a hole.
 func pattern(_ count: Int, seed: UInt8 = 0) -> [UInt8] {
-  (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 / 251) &+ seed }
+  // A prime number of bytes, again and again: quick to make also where nothing is optimised.
+  let piece = (0..<min(count, 4093)).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 / 251) &+ seed }
+  var bytes: [UInt8] = []
+  bytes.reserveCapacity(count)
+  while count - bytes.count >= 4093 { bytes += piece }
+  return bytes + piece.prefix(count - bytes.count)
 }
 
 /// Random numbers that a seed repeats.
