@@ -44,7 +44,10 @@ private final class Relay: Sendable {
         _ = Worker {
           var sent = 0
           try Self.pass(from: server, to: client) { bytes in
-            guard sent + bytes.count > limit, sent < limit else { return sent += bytes.count }
+            guard sent + bytes.count > limit, sent < limit else {
+              sent += sent < limit ? bytes.count : 0
+              return
+            }
             try client.send(Array(bytes.prefix(limit - sent)))
             bytes.removeFirst(limit - sent)
             sent = .max
