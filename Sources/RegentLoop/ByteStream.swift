@@ -206,7 +206,7 @@ public enum Attempt: Sendable, Equatable {
   }
 
   public func setDeadline(in duration: Duration) {
-    setDeadline(loop.clock.now &+ duration.nanoseconds)
+    setDeadline(loop.clock.time(in: duration))
   }
 
   /// One of this stream's timers came: its deadline may be later by now, or another timer may be its own.

@@ -182,9 +182,10 @@ import Synchronization
   /// Re-reads the clock in the middle of an event, when something took time.
   public func refreshClock() { clock.refresh() }
 
-  /// Waits on the loop's own clock; a cancelled task returns early.
+  /// Waits on the loop's own clock; a cancelled task returns early. On the loop's tasks only.
   public func sleep(for duration: Duration) async {
-    let deadline = clock.now &+ duration.nanoseconds
+    assertOnLoop()
+    let deadline = clock.time(in: duration)
     lastSleeper &+= 1
     let number = lastSleeper
     // Unsafe continuation: resumed once, by the timer or by the cancellation, whichever takes it first.
@@ -208,6 +209,7 @@ import Synchronization
 
   /// Lets every other event have its turn before the calling task goes on.
   public func yieldTurn() async {
+    assertOnLoop()
     await unsafe withUnsafeContinuation { continuation in
       if unsafe nextTurn.isEmpty {
         var now = timeval()
@@ -236,7 +238,7 @@ import Synchronization
   private func armTimer() {
     guard let next = timers.next, next < timerArmedFor else { return }
     timerArmedFor = next
-    let wait = max(0, next &- clock.now)
+    let wait = next > clock.now ? next &- clock.now : 0
     var time = timeval(tv_sec: Int(wait / 1_000_000_000), tv_usec: Int(wait % 1_000_000_000 / 1000))
     // Unsafe: libevent copies the time.
     unsafe event_add(timerEvent, &time)

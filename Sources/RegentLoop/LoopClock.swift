@@ -21,6 +21,12 @@ public struct LoopClock: Sendable {
     return clock
   }
 
+  /// The monotonic time so much later; the last there is where that is beyond it.
+  public func time(in duration: Duration) -> Int64 {
+    let (time, overflow) = now.addingReportingOverflow(duration.nanoseconds)
+    return overflow ? (duration < .zero ? .min : .max) : time
+  }
+
   mutating func refresh() {
     now = Self.read(CLOCK_MONOTONIC).total
     if now >= nextWallSecond {

@@ -37,7 +37,8 @@ struct SlotTable<Object: AnyObject> {
   mutating func remove(_ id: SlotID) {
     guard self[id] != nil else { return }
     slots[Int(id.index)].object = nil
-    slots[Int(id.index)].generation &+= 1
+    // 31 bits: the highest one belongs to the timers, which tell streams from sleepers by it.
+    slots[Int(id.index)].generation = (id.generation &+ 1) & .max >> 1
     free.append(id.index)
   }
 
