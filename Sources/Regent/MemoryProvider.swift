@@ -17,7 +17,8 @@ public final class MemoryProvider: ResponseHandler {
 
   public func perform(_ request: Request) async throws -> Response {
     guard request.method == .get || request.method == .head else { throw Unhandled(.method) }
-    guard request.domain.policy.kind != .networkOnly else { throw Unhandled(.bypass) }
+    // Content is no part of the key, and an origin may answer by it.
+    guard request.domain.policy.kind != .networkOnly, request.body == nil else { throw Unhandled(.bypass) }
     guard let record = find(request) else { throw Unhandled(.uriMiss) }
     guard let head = RecordHead(record.head) else { throw Unhandled(.miss) }
     let policy = request.domain.policy

@@ -60,6 +60,13 @@ public final class Request: Sendable {
       forwarded: forwarded == .bypass ? unhandled.reason ?? .bypass : forwarded, meters: meters)
   }
 
+  /// The same request, to be asked for the whole of what the stored response was to stand for.
+  func withoutCandidate() -> Request {
+    Request(
+      head: head, domain: domain, path: path, query: query, key: key, directives: directives, wall: wall,
+      now: now, body: body, forwarded: forwarded, meters: meters)
+  }
+
   /// The request that revalidates a candidate behind an answer that has left already: no client, no directives.
   func revalidating(_ candidate: Candidate) -> Request {
     Request(

@@ -36,6 +36,16 @@ public final class UpstreamProvider: Provider {
     }
     if request.directives.onlyIfCached { throw Failure.onlyIfCached }
     guard let origin = origins.value[request.domain.number] else { throw Unhandled() }
+    if let response = try await fetch(request, identity, origin) { return response }
+    // Its 304 is about another response than the stored one (RFC 9111 section 4.3.4): ask for all of it.
+    if let response = try await fetch(request.withoutCandidate(), identity, origin) { return response }
+    throw Failure.malformedResponse("Its 304 confirms a response that is not the stored one.")
+  }
+
+  /// The origin's response; nil where it confirms a stored one that it does not know.
+  private func fetch(
+    _ request: Request, _ identity: OriginIdentity, _ origin: Origin
+  ) async throws(Failure) -> Response? {
     let started = EventLoop.current?.clock.wall ?? request.wall
     let (connection, head) = try await exchange(request, identity, origin)
     let ended = EventLoop.current?.clock.wall ?? started
@@ -128,14 +138,10 @@ public final class UpstreamProvider: Provider {
   }
 
   private func writeHead(_ request: Request, _ identity: OriginIdentity, _ writer: inout MessageWriter) {
-    let fields = request.head.fields
+    let fields = request.isForCache ? request.head.fields.withoutUnkeyed() : request.head.fields
     writer.requestLine(request.method, identity: identity, request: request)
     writer.field(.host, bytes: identity.authority)
-    var except = RequestFields.ownOrHop
-    if request.candidate != nil || request.method == .get && request.forwarded != .bypass {
-      except = RequestFields.conditionalToo  // a cache wants the whole response, or its own question answered
-    }
-    writer.forwarded(fields, except: except)
+    writer.forwarded(fields, except: RequestFields.kept(from: request))
     if let candidate = request.candidate {
       var conditions = Fields()
       _ = Validation.addConditions(from: candidate.fields, to: &conditions)
@@ -156,12 +162,12 @@ public final class UpstreamProvider: Provider {
   private func respond(
     _ request: Request, _ connection: OriginConnection, _ head: ResponseHead, requestTime: Int64,
     responseTime: Int64
-  ) throws(Failure) -> Response {
+  ) throws(Failure) -> Response? {
     do throws(Failure) {
       let framing = try Self.framing(head, request.method)
       let body = try self.body(connection, head, framing)
       if head.status == 304, let candidate = request.candidate {
-        return try confirm(candidate, head, request, requestTime, responseTime)
+        return confirm(candidate, head, request, requestTime, responseTime)
       }
       return fetched(head, body, request, requestTime, responseTime)
     } catch {
@@ -206,6 +212,8 @@ public final class UpstreamProvider: Provider {
     response.storability = Storability.decide(
       method: request.method, requestFields: request.head.fields, requestDirectives: request.directives,
       status: status, responseFields: head.fields, policy: request.domain.policy)
+    // The content may have decided the answer, and it is no part of the key.
+    if request.body != nil { response.storability = .refuse(.requestContent) }
     if response.storability == .store {
       response.metadata = StoredMetadata(
         status: status, fields: head.fields, requestTime: requestTime, responseTime: responseTime,
@@ -218,14 +226,13 @@ public final class UpstreamProvider: Provider {
     return response
   }
 
-  /// The stored response that a 304 confirms, with the fields that it brings (RFC 9111 section 4.3.4).
+  /// The stored response that a 304 confirms, with the fields that it brings (RFC 9111 section 4.3.4); they may forbid
+  /// to store it again. Nil where it confirms another one.
   private func confirm(
     _ candidate: Candidate, _ head: ResponseHead, _ request: Request, _ requestTime: Int64,
     _ responseTime: Int64
-  ) throws(Failure) -> Response {
-    guard let fields = Validation.freshened(stored: candidate.fields, by: head.fields) else {
-      throw .malformedResponse("Its 304 confirms a response that is not the stored one.")
-    }
+  ) -> Response? {
+    guard let fields = Validation.freshened(stored: candidate.fields, by: head.fields) else { return nil }
     let metadata = StoredMetadata(
       status: candidate.metadata.status, fields: fields, received: head.fields, requestTime: requestTime,
       responseTime: responseTime, policy: request.domain.policy, hasQuery: request.query != nil)
@@ -236,23 +243,18 @@ public final class UpstreamProvider: Provider {
         ttl: metadata.remainingFreshness(policy: request.domain.policy, now: responseTime)))
     response.metadata = metadata
     response.age = metadata.currentAge(now: responseTime)
-    response.storability = .store
+    response.storability = Storability.decide(
+      method: request.method, requestFields: request.head.fields, requestDirectives: request.directives,
+      status: metadata.status, responseFields: fields, policy: request.domain.policy)
     return response
   }
 }
 
-/// Which of a client's fields do not go on to the origin.
-enum RequestFields {
-  private static let own: [FieldName] = [.host, .contentLength, .expect, .transferEncoding]
-  static let ownOrHop = FieldNameSet(own)
-  static let conditionalToo = FieldNameSet(
-    own + [.ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .ifRange])
-}
-
 extension MessageWriter {
   mutating func requestLine(_ method: Method, identity: OriginIdentity, request: Request) {
+    if request.head.target.form == .asterisk { return requestLine(request.method, target: [0x2A]) }
     var target = identity.basePath
-    target.append(contentsOf: request.head.target.form == .asterisk ? [0x2A] : request.pathBytes)
+    target.append(contentsOf: request.pathBytes)
     if let query = request.queryBytes {
       target.append(0x3F)
       target.append(contentsOf: query)

@@ -56,7 +56,7 @@ public enum RefusalReason: String, Sendable, CaseIterable {
   case method
   /// An interim response, or a 304, is no response to store.
   case status
-  /// 206: parts are not stored (section 3.3).
+  /// 206 and 416: parts are not stored, nor what only the asking for one brought about (section 3.3).
   case partial
   /// The domain's policy stores nothing.
   case networkOnly = "network-only"
@@ -64,6 +64,8 @@ public enum RefusalReason: String, Sendable, CaseIterable {
   case responseNoStore = "response-no-store"
   /// The request said `no-store` (section 5.2.1.5).
   case requestNoStore = "request-no-store"
+  /// The request had content, which is no part of the key.
+  case requestContent = "request-content"
   /// `must-understand`, and Regent does not know the status (section 5.2.2.3).
   case notUnderstood = "not-understood"
   /// `private` in a shared cache (section 5.2.2.7).

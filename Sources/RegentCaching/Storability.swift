@@ -27,7 +27,7 @@ public enum Storability: Sendable, Equatable {
   private static func refusal(_ method: Method, _ status: UInt16, _ policy: CachePolicy) -> RefusalReason? {
     if policy.kind == .networkOnly { return .networkOnly }
     if method != .get { return .method }
-    if status == 206 { return .partial }
+    if status == 206 || status == 416 { return .partial }
     return status < 200 || status > 599 || status == 304 ? .status : nil
   }
 

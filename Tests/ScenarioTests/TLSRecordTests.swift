@@ -44,11 +44,13 @@ private final class Relay: Sendable {
         _ = Worker {
           var sent = 0
           try Self.pass(from: server, to: client) { bytes in
-            let before = sent
-            sent += bytes.count
-            guard before < limit, sent > limit else { return }
-            try client.send(Array(bytes.prefix(limit - before)))
-            bytes.removeFirst(limit - before)
+            guard sent + bytes.count > limit, sent < limit else {
+              sent += sent < limit ? bytes.count : 0
+              return
+            }
+            try client.send(Array(bytes.prefix(limit - sent)))
+            bytes.removeFirst(limit - sent)
+            sent = .max
             stopped.update { $0 = true }
             try gate.wait()
           }

@@ -1,0 +1,62 @@
+// Which of a client's fields go on to an origin. A response that may be stored must depend on nothing but the key and
+// what Vary names: fields that origins read in place of the request's own target, host or method go no further.
+
+import RegentCaching
+import RegentHTTP
+
+/// The fields that are left out of a request to an origin.
+enum RequestFields {
+  private static let own: [FieldName] = [.host, .contentLength, .expect, .transferEncoding]
+  private static let conditions: [FieldName] = [
+    .ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .ifRange,
+  ]
+  private static let ownOnly = FieldNameSet(own)
+  private static let conditionalToo = FieldNameSet(own + conditions)
+  private static let rangeToo = FieldNameSet(own + conditions + [.range])
+
+  /// What is kept from the origin: of a request that a cache will see the answer of, also the client's conditions.
+  static func kept(from request: Request) -> FieldNameSet {
+    guard request.isForCache else { return ownOnly }
+    // Without its If-Range, a range would be cut out of whatever the origin has now; and the question whether a
+    // stored response holds is about the whole of it.
+    let isWhole = request.candidate != nil || request.head.fields.contains(.ifRange)
+    return isWhole ? rangeToo : conditionalToo
+  }
+}
+
+extension Request {
+  /// Whether a cache wants the whole response, or its own question answered.
+  var isForCache: Bool { candidate != nil || method == .get && forwarded != .bypass }
+}
+
+extension Fields {
+  /// The same fields but for those that stand in for what is in the key (TRUST B5).
+  func withoutUnkeyed() -> Fields {
+    guard lines.contains(where: isUnkeyed) else { return self }
+    var kept = Fields()
+    for line in lines where !isUnkeyed(line) {
+      if line.name == .other {
+        kept.append(named: name(of: line), value(of: line))
+      } else {
+        kept.append(line.name, value(of: line))
+      }
+    }
+    return kept
+  }
+
+  private static let unkeyed = FieldNameSet([.forwarded, .xForwardedFor, .xForwardedHost, .xForwardedProto])
+  private static let prefixes = ["x-forwarded-", "x-original-", "x-rewrite-", "x-http-method"].map {
+    Array($0.utf8)
+  }
+  private static let names = [
+    "x-method-override", "x-host", "x-http-host-override", "x-http-path-override", "x-real-ip", "x-client-ip",
+    "x-cluster-client-ip", "x-originating-ip", "x-url-scheme", "client-ip", "true-client-ip",
+    "cf-connecting-ip", "front-end-https",
+  ].map { Array($0.utf8) }
+
+  private func isUnkeyed(_ line: FieldLine) -> Bool {
+    guard line.name == .other else { return Self.unkeyed.contains(line.name) }
+    let name = name(of: line).map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+    return Self.prefixes.contains { name.starts(with: $0) } || Self.names.contains(name)
+  }
+}
