@@ -2,6 +2,7 @@
 // One of the four files of the kit with pointers, beside Spawn, Pattern and ServiceManager. It shares nothing with
 // the daemon's own sockets, so that a mistake there cannot hide here.
 
+import Foundation
 import Glibc
 
 /// How long the kit waits for anything before it calls it a hang, in seconds.
@@ -173,7 +174,7 @@ final class Listener: Sendable {
       _ = unsafe poll(&entry, 1, -1)
       if entry.revents & Int16(POLLHUP | POLLERR | POLLNVAL) != 0 { return nil }
       // No program may start between the two calls and take the descriptor with it.
-      let accepted = spawning.update { _ in
+      let accepted = spawning.withLock {
         let accepted = Glibc.accept(descriptor, nil, nil)
         if accepted >= 0 { _ = fcntl(accepted, F_SETFD, FD_CLOEXEC) }
         return accepted

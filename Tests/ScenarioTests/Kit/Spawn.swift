@@ -11,7 +11,7 @@ enum Exit: Equatable, Sendable {
 }
 
 /// Held while a program starts, and while a descriptor exists that it must not inherit.
-let spawning = Shared(())
+let spawning = NSLock()
 
 struct SpawnError: Error, CustomStringConvertible {
   let description: String
@@ -53,7 +53,7 @@ final class ChildProcess: Sendable {
       for index in unsafe variables.indices { unsafe free(variables[index]) }
     }
     var pid: Int32 = 0
-    let result = spawning.update { _ in
+    let result = spawning.withLock {
       unsafe posix_spawnp(&pid, program, &actions, &attributes, &arguments, &variables)
     }
     guard result == 0 else {
