@@ -63,8 +63,7 @@ public final class Request: Sendable {
   /// The same request, to be asked for the whole of what the stored response was to stand for.
   func withoutCandidate() -> Request {
     Request(
-      head: head, domain: domain, path: path, query: query, key: key, directives: directives, wall: wall,
-      now: now, body: body, forwarded: forwarded, meters: meters)
+      routed, directives: directives, wall: wall, now: now, body: body, forwarded: forwarded, meters: meters)
   }
 
   /// The request that revalidates a candidate behind an answer that has left already: no client, no directives.

@@ -59,10 +59,12 @@ struct FirstProviderTests {
   private func request(_ path: String, domain number: Int) throws -> Request {
     var parser = RequestParser(limits: MessageLimits())
     let head = try #require(try parser.parse(Array("GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n".utf8).span))
-    return Request(
+    let routed = RoutedHead(
       head: head, domain: Domain(number: number, name: "a", policy: CachePolicy(), keyPrefix: []),
-      path: head.target.path, query: nil, key: RecordKey(Array(path.utf8)), directives: .none,
-      wall: 1_000_000, now: 1, body: nil, meters: LoopMeters(domains: number + 1, providers: 4))
+      path: head.target.path, query: nil, key: RecordKey(Array(path.utf8)), directives: .none)
+    return Request(
+      routed, directives: .none, wall: 1_000_000, now: 1, body: nil,
+      meters: LoopMeters(domains: number + 1, providers: 4))
   }
 
   @Test("it answers the requests of its domains, also of those beyond the 64th", arguments: [0, 70])
