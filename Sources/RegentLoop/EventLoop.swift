@@ -192,11 +192,14 @@ import Synchronization
         armTimer()
       }
     } onCancel: {
-      run { [self] in wake(number) }
+      run { [self] in
+        timers.remove(sleeper: number)
+        wake(number)
+      }
     }
   }
 
-  /// Wakes a sleeper, once; its timer may still be in the queue and then wakes nobody.
+  /// Wakes a sleeper, once.
   private func wake(_ sleeper: UInt64) {
     // Unsafe: whoever takes the continuation out resumes it.
     if let continuation = unsafe sleepers.removeValue(forKey: sleeper) { unsafe continuation.resume() }

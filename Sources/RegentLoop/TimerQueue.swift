@@ -41,10 +41,21 @@ struct TimerQueue {
   /// Takes out the earliest entry whose deadline has come.
   mutating func popDue(_ now: Int64) -> Entry? {
     guard let first = heap.first, first.deadline <= now else { return nil }
-    heap.swapAt(0, heap.count - 1)
-    heap.removeLast()
-    siftDown(0)
+    remove(at: 0)
     return first
+  }
+
+  /// Takes out a sleeper before its time. Linear: cancelled sleeps are rare.
+  mutating func remove(sleeper: UInt64) {
+    if let index = heap.firstIndex(where: { $0.name == sleeper }) { remove(at: index) }
+  }
+
+  private mutating func remove(at index: Int) {
+    heap.swapAt(index, heap.count - 1)
+    heap.removeLast()
+    guard index < heap.count else { return }
+    siftDown(index)
+    siftUp(index)
   }
 
   private mutating func siftUp(_ start: Int) {
