@@ -89,6 +89,7 @@ final class Statistics: Sendable {
     json.value("open", sum { $0.connections.count })
     json.value("accepted", sum { $0.accepted.count })
     json.value("refused", sum { $0.refused.count })
+    json.value("heads-shed", sum { $0.shed.count })
     json.value("descriptors-exhausted", sum { $0.exhausted.count })
     json.value("bad-requests", sum { $0.badRequests.count })
     json.value("misdirected", sum { $0.misdirected.count })

@@ -19,6 +19,7 @@ final class ClientConnection: StreamDelegate {
   /// The parser of a head that is not complete yet; kept apart, because most connections never need one.
   private var unfinished: Unfinished?
   private var lingered = 0
+  private var holdsHead = false
   /// The content of the request that is being served.
   var content: RequestContent?
   /// Whether it was let in beyond the limit on connections: then it gets one answer, and only from the admin pages.
@@ -44,6 +45,7 @@ final class ClientConnection: StreamDelegate {
   func close() {
     guard state != .closed else { return }
     state = .closed
+    releaseHead()
     input = []
     stream.close()
     server.closed(self)
@@ -142,6 +144,8 @@ final class ClientConnection: StreamDelegate {
 
   /// The head's deadline is absolute: it is set once, at the head's first byte.
   private func awaitRest() {
+    holdsHead = true
+    server.holdHead(self, bytes: input.capacity)
     guard state == .idle else { return }
     state = .receivingHead
     if !isSurplus { stream.setDeadline(in: server.timeouts.head) }
@@ -149,9 +153,22 @@ final class ClientConnection: StreamDelegate {
 
   private func begin(_ request: Request) {
     state = .serving
+    releaseHead()
     stream.setDeadline(nil)
     let connection = LoopBound(self, loop)
     Task(executorPreference: loop) { await connection.value.serve(request) }
+  }
+
+  private func releaseHead() {
+    guard holdsHead else { return }
+    holdsHead = false
+    server.heads.release(self)
+  }
+
+  /// Ends the connection because unfinished heads hold too much memory, and this one's is among the oldest.
+  func shed() {
+    server.meters.shed.add(1)
+    refuse(status: 408, "Too many requests are waiting for the rest of their heads.")
   }
 
   /// Waits for the next request, holding nothing.
@@ -193,7 +210,9 @@ final class ClientConnection: StreamDelegate {
   func endOrderly() {
     guard state != .closed else { return }
     state = .lingering
+    releaseHead()
     input = []
+    unfinished = nil
     stream.shutdownWriting()
     stream.setDeadline(in: Self.lingerTime)
     stream.resumeReading()

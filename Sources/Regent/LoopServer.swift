@@ -17,6 +17,7 @@ final class LoopServer {
   let domains: [Domain]
   let adminDomain: Int
   private(set) var isDraining = false
+  let heads = UnfinishedHeads()
   private let router: Router
   private let connectionLimit: Int
   private var listeners: [Listener] = []
@@ -70,6 +71,11 @@ final class LoopServer {
     guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
     if connection.isSurplus { surplus -= 1 }
     meters.connections.set(connections.count)
+  }
+
+  /// A connection waits for the rest of a head; the oldest such ones go where all together hold too much.
+  func holdHead(_ connection: ClientConnection, bytes: Int) {
+    for oldest in heads.hold(bytes, connection) { oldest.shed() }
   }
 
   /// Stops accepting, ends idle connections, and lets the others finish.

@@ -43,6 +43,7 @@ final class LoopMeters: Sendable {
   let connections = Counter()
   let accepted = Counter()
   let refused = Counter()
+  let shed = Counter()
   let exhausted = Counter()
   let badRequests = Counter()
   let misdirected = Counter()
