@@ -33,11 +33,13 @@ func request(
   let path = head.fields.bytes[head.target.path]
   var key: [UInt8] = []
   CacheKey.appendTarget(path: path, query: head.target.query.map { head.fields.bytes[$0] }, onto: &key)
-  return Request(
+  let directives = RequestDirectives(head.fields)
+  let routed = RoutedHead(
     head: head, domain: Domain(number: domain, name: "domain\(domain)", policy: policy, keyPrefix: []),
-    path: head.target.path, query: head.target.query, key: RecordKey(key),
-    directives: RequestDirectives(head.fields), wall: arrival, now: 1_000_000_000, body: nil,
-    refusal: refusal, meters: meters)
+    path: head.target.path, query: head.target.query, key: RecordKey(key), directives: directives,
+    refusal: refusal)
+  return Request(
+    routed, directives: directives, wall: arrival, now: 1_000_000_000, body: nil, meters: meters)
 }
 
 /// Fields from lines of `Name: value`.
