@@ -26,18 +26,23 @@ private func parse(_ bytes: [UInt8]) throws(ParseError) -> RequestHead? {
 func request(
   _ line: String = "GET / HTTP/1.1", _ fields: String..., domain: Int = 0,
   policy: CachePolicy = CachePolicy(),
-  meters: LoopMeters = LoopMeters(domains: 80, providers: 8), refusal: Failure? = nil
+  meters: LoopMeters = LoopMeters(domains: 80, providers: 8), refusal: Failure? = nil,
+  candidate: Candidate? = nil,
+  forwarded: FwdReason = .bypass
 ) throws -> Request {
   let text = ([line, "Host: example.org"] + fields).joined(separator: "\r\n")
   let head = try head(text)
   let path = head.fields.bytes[head.target.path]
   var key: [UInt8] = []
   CacheKey.appendTarget(path: path, query: head.target.query.map { head.fields.bytes[$0] }, onto: &key)
-  return Request(
+  let directives = RequestDirectives(head.fields)
+  let routed = RoutedHead(
     head: head, domain: Domain(number: domain, name: "domain\(domain)", policy: policy, keyPrefix: []),
-    path: head.target.path, query: head.target.query, key: RecordKey(key),
-    directives: RequestDirectives(head.fields), wall: arrival, now: 1_000_000_000, body: nil,
-    refusal: refusal, meters: meters)
+    path: head.target.path, query: head.target.query, key: RecordKey(key), directives: directives,
+    refusal: refusal)
+  return Request(
+    routed, directives: directives, wall: arrival, now: 1_000_000_000, body: nil,
+    candidate: candidate, forwarded: forwarded, meters: meters)
 }
 
 /// Fields from lines of `Name: value`.
