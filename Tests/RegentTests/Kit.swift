@@ -26,7 +26,9 @@ private func parse(_ bytes: [UInt8]) throws(ParseError) -> RequestHead? {
 func request(
   _ line: String = "GET / HTTP/1.1", _ fields: String..., domain: Int = 0,
   policy: CachePolicy = CachePolicy(),
-  meters: LoopMeters = LoopMeters(domains: 80, providers: 8), refusal: Failure? = nil
+  meters: LoopMeters = LoopMeters(domains: 80, providers: 8), refusal: Failure? = nil,
+  candidate: Candidate? = nil,
+  forwarded: FwdReason = .bypass
 ) throws -> Request {
   let text = ([line, "Host: example.org"] + fields).joined(separator: "\r\n")
   let head = try head(text)
@@ -39,7 +41,8 @@ func request(
     path: head.target.path, query: head.target.query, key: RecordKey(key), directives: directives,
     refusal: refusal)
   return Request(
-    routed, directives: directives, wall: arrival, now: 1_000_000_000, body: nil, meters: meters)
+    routed, directives: directives, wall: arrival, now: 1_000_000_000, body: nil,
+    candidate: candidate, forwarded: forwarded, meters: meters)
 }
 
 /// Fields from lines of `Name: value`.

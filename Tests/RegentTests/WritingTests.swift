@@ -66,6 +66,38 @@ struct ResponseWriterTests {
           "Content-Length: 3", tail, "Cache-Status: regent; hit; ttl=5"))
   }
 
+  @Test("writes a hit that is asked for again as it was written before, and any other anew")
+  func again() {
+    let writer = ResponseWriter(name: "regent")
+    func hit(_ tag: String, status: Int = 200, age: Int32 = 1, ttl: Int32 = 9, length: Int = 3) -> String {
+      var response = Response(
+        status: status, fields: .stored(shared: nil, own: slices[tag] ?? Slice([])), body: .empty,
+        cacheStatus: CacheStatus(.hit, ttl: ttl))
+      response.metadata = StoredMetadata(status: 200, responseTime: arrival, date: arrival, lifetime: 60)
+      response.age = age
+      var output = MessageWriter()
+      writer.write(
+        response, ending: .length(length), keepAlive: true, version: .http11, now: arrival, to: &output)
+      return String(decoding: output.bytes, as: UTF8.self)
+    }
+    // More records than are remembered, so that some take the places of others.
+    let slices = Dictionary(
+      uniqueKeysWithValues: (0..<200).map { ("\($0)", Slice(Array("ETag: \"\($0)\"\r\n".utf8))) })
+    for _ in 0..<3 {
+      for tag in slices.keys {
+        let plain =
+          "ETag: \"\(tag)\"\r\n\(now)\r\nAge: 1\r\nContent-Length: 3\r\n\(tail)\r\n"
+          + "Cache-Status: regent; hit; ttl=9\r\n\r\n"
+        #expect(hit(tag) == "HTTP/1.1 200 OK\r\n" + plain)
+        #expect(hit(tag) == "HTTP/1.1 200 OK\r\n" + plain)
+        #expect(hit(tag, age: 2).contains("\r\nAge: 2\r\n"))
+        #expect(hit(tag, ttl: 8).hasSuffix("; ttl=8\r\n\r\n"))
+        #expect(hit(tag, length: 4).contains("\r\nContent-Length: 4\r\n"))
+        #expect(hit(tag, status: 404).hasPrefix("HTTP/1.1 404 Not Found\r\n"))
+      }
+    }
+  }
+
   @Test("replaces the age and date of a response that was confirmed, and writes neither twice")
   func confirmed() {
     var response = Response(
@@ -193,29 +225,60 @@ struct RecordHeadTests {
 
 @Suite("A client's fields on their way to the origin")
 struct RequestFieldsTests {
-  private func forwarded(_ except: FieldNameSet) -> String {
-    let all = fields(
-      "Host: h", "Content-Length: 1", "Expect: 100-continue", "If-None-Match: \"e\"",
-      "If-Modified-Since: Mon, 13 Nov 2023 00:00:00 GMT", "If-Match: \"e\"",
-      "If-Unmodified-Since: Mon, 13 Nov 2023 00:00:00 GMT", "If-Range: \"e\"", "Accept: */*", "Cookie: c",
-      "TE: trailers", "Upgrade: x", "Proxy-Authorization: p", "Authorization: a", "X-Other: o")
+  private static let lines = [
+    "Content-Length: 1", "Expect: 100-continue", "If-None-Match: \"e\"",
+    "If-Modified-Since: Mon, 13 Nov 2023 00:00:00 GMT", "If-Match: \"e\"",
+    "If-Unmodified-Since: Mon, 13 Nov 2023 00:00:00 GMT", "Range: bytes=0-1", "Accept: */*", "Cookie: c",
+    "TE: trailers", "Proxy-Authorization: p", "Authorization: a", "X-Other: o",
+  ]
+  private static let conditions = ["If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since"]
+  private static let always = ["Accept", "Cookie", "Authorization", "X-Other"]
+
+  private func forwarded(_ request: Request) -> [String] {
     var writer = MessageWriter()
-    writer.forwarded(all, except: except)
+    writer.forwarded(request.head.fields, except: RequestFields.kept(from: request))
     return String(decoding: writer.bytes, as: UTF8.self).split(separator: "\r\n")
-      .map { String($0.prefix { $0 != ":" }) }.joined(separator: ", ")
+      .map { String($0.prefix { $0 != ":" }) }
   }
 
-  @Test("lose what is the connection's and what Regent writes itself")
-  func ownOrHop() throws {
-    #expect(
-      forwarded(RequestFields.kept(from: try request("POST / HTTP/1.1")))
-        == "If-None-Match, If-Modified-Since, If-Match, If-Unmodified-Since, If-Range, Accept, Cookie, "
-        + "Authorization, X-Other")
+  private func lines(_ more: String...) -> String { (Self.lines + more).joined(separator: "\r\n") }
+
+  @Test(
+    "lose only what is the connection's and what Regent writes itself where no cache asks",
+    arguments: [("GET", FwdReason.bypass), ("POST", .bypass), ("POST", .method), ("HEAD", .uriMiss)])
+  func noCache(method: String, reason: FwdReason) throws {
+    let request = try request("\(method) / HTTP/1.1", lines("If-Range: \"e\""), forwarded: reason)
+    let kept = Self.conditions + ["Range"] + Self.always + ["If-Range"]
+    #expect(forwarded(request) == kept)
   }
 
-  @Test("lose their conditions too where a cache asks")
-  func conditionalToo() throws {
-    let missed = try request().learning(Unhandled(.uriMiss))
-    #expect(forwarded(RequestFields.kept(from: missed)) == "Accept, Cookie, Authorization, X-Other")
+  @Test("lose their conditions too where a cache asks, and keep a range that has none")
+  func miss() throws {
+    let request = try request("GET / HTTP/1.1", lines(), forwarded: .uriMiss)
+    #expect(forwarded(request) == ["Range"] + Self.always)
+  }
+
+  @Test("lose a range with its condition: it would be cut out of whatever the origin has now")
+  func conditionalRange() throws {
+    let request = try request("GET / HTTP/1.1", lines("If-Range: \"e\""), forwarded: .uriMiss)
+    #expect(forwarded(request) == Self.always)
+  }
+
+  @Test("lose their range where a stored response is to be confirmed: the question is about the whole")
+  func confirming() throws {
+    let request = try request("GET / HTTP/1.1", lines(), candidate: candidate(), forwarded: .stale)
+    #expect(forwarded(request) == Self.always)
+  }
+
+  @Test("that stand in for what is in the key are left out for a cache, in any spelling (TRUST B5)")
+  func unkeyed() {
+    let all = fields(
+      "Accept: a", "X-Forwarded-Host: evil", "x-forwarded-anything: e", "Forwarded: host=evil",
+      "X-ORIGINAL-URL: /admin", "X-Rewrite-Url: /admin", "X-HTTP-Method-Override: POST", "X-Real-IP: 1",
+      "True-Client-IP: 1", "X-Forwardedness: kept", "X-Host-Name: kept", "Accept: b")
+    let kept = all.withoutUnkeyed()
+    let names = kept.lines.map { String(decoding: kept.name(of: $0), as: UTF8.self) }
+    #expect(names == ["Accept", "X-Forwardedness", "X-Host-Name", "Accept"])
+    #expect(kept.all(.accept).map { Array($0) } == [Array("a".utf8), Array("b".utf8)])
   }
 }
