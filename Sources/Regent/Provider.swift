@@ -15,7 +15,7 @@ public protocol Provider: Sendable {
 
 /// A provider that also wants to see the responses that providers after it produced: caches fill here.
 public protocol ResponseHandler: Provider {
-  /// Sees a response to a request that it let pass. Nearest to the origin first comes last.
+  /// Sees a response to a request that it let pass; of several handlers the one nearest to the answer sees it first.
   func handle(_ response: Response, for request: Request) async
 }
 
