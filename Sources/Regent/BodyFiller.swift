@@ -14,6 +14,10 @@ struct BodyFiller {
   private var blockSize = 16 << 10
   private var block: Block?
 
+  /// How many bytes are taken in before the loop's other events have their turn.
+  static let turn = 1 << 20
+  private var turnStart: Int
+
   /// The largest block that a body is received into.
   static let largestBlock = 256 << 10
 
@@ -22,6 +26,7 @@ struct BodyFiller {
     self.framing = framing
     self.timeouts = timeouts
     decoder = BodyDecoder(framing)
+    turnStart = stream.received
   }
 
   /// Fills to the end. Success says whether nothing came after the end; a failure leaves the body without one.
@@ -31,6 +36,11 @@ struct BodyFiller {
       while !decoder.isComplete {
         stream.setDeadline(in: timeouts.betweenBytes)
         isExact = framing == .chunked ? try await receiveChunks(writer) : try await receiveDirectly(writer)
+        // A body that arrives faster than it is taken in must not keep the loop to itself.
+        if stream.received - turnStart >= Self.turn {
+          turnStart = stream.received
+          await stream.loop.yieldTurn()
+        }
       }
       stream.setDeadline(nil)
       return .success(isExact && framing != .untilClose)

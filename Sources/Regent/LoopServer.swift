@@ -17,7 +17,7 @@ final class LoopServer {
   let domains: [Domain]
   let adminDomain: Int
   private(set) var isDraining = false
-  let heads = UnfinishedHeads()
+  let heads: UnfinishedHeads
   private let router: Router
   private let connectionLimit: Int
   private var listeners: [Listener] = []
@@ -35,6 +35,7 @@ final class LoopServer {
     meters = parts.meters[loop.index]
     writer = ResponseWriter(name: parts.configuration.server.name)
     limits = MessageLimits(parts.configuration.limits)
+    heads = UnfinishedHeads(bound: parts.configuration.limits.unfinishedHeads.bytes)
     timeouts = parts.configuration.timeouts
     log = parts.log
     domains = parts.domains

@@ -69,13 +69,19 @@ public final class MemoryProvider: ResponseHandler {
       return invalidate(response, request)
     }
     guard response.storability == .store, let metadata = response.metadata, request.method == .get else {
-      return
+      return forget(response, request)
     }
     switch response.body {
     case .empty: insert(.bytes([]), response, metadata, request)
     case .whole(let slice): insert(.slices([slice]), response, metadata, request)
     case .stream(let stream): keep(stream, response, metadata, request)
     }
+  }
+
+  /// What was stored and asked about is no answer any more when the origin gave one that must not be stored.
+  private func forget(_ response: Response, _ request: Request) {
+    guard request.candidate != nil, request.method == .get, response.status < 500 else { return }
+    _ = store.remove(request.key) { RecordHead.selects($0.head, request.head.fields) }
   }
 
   /// Keeps a body that still arrives; it is stored when its end is proven.

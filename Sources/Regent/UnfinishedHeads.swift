@@ -14,9 +14,11 @@ final class UnfinishedHeads {
   private var arrivals: UInt64 = 0
 
   /// The most bytes that all of them may hold on one loop.
-  static let bound = 16 << 20
+  private let bound: Int
   /// What a parser keeps for an unfinished head, about.
   static let overhead = 512
+
+  init(bound: Int) { self.bound = bound }
 
   /// A connection holds so many bytes now. The connections that are returned, the oldest of all, have to go.
   func hold(_ bytes: Int, _ connection: ClientConnection) -> [ClientConnection] {
@@ -25,7 +27,7 @@ final class UnfinishedHeads {
     if let known = holders[id] { total -= known.bytes }
     total += bytes
     holders[id, default: newHolder(connection)].bytes = bytes
-    return total > Self.bound ? oldest() : []
+    return total > bound ? oldest() : []
   }
 
   /// A connection holds nothing any more.
@@ -44,7 +46,7 @@ final class UnfinishedHeads {
     var left = total
     var going: [ClientConnection] = []
     for holder in holders.values.sorted(by: { $0.since < $1.since }) {
-      guard left > Self.bound / 2 else { break }
+      guard left > bound / 2 else { break }
       left -= holder.bytes
       going.append(holder.connection)
     }

@@ -46,8 +46,8 @@ extension Configuration {
     public var connections = 20_000
     /// The most connections that wait in the kernel to be accepted, for each listener.
     public var backlog = 4096
-    /// The most bytes of pipelined requests that are read ahead, for each connection.
-    public var pipeline = ByteCount.kibibytes(64)
+    /// The most bytes that heads which are partly here hold, for each event loop; the oldest go first.
+    public var unfinishedHeads = ByteCount.mebibytes(16)
     /// The most connections to one origin, for each event loop.
     public var originConnections = 256
 

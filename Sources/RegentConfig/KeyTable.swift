@@ -32,8 +32,8 @@ enum KeyTable {
       "limits.backlog", \.limits.backlog, in: 1...1_000_000,
       "The most connections that wait to be accepted, for each listener."),
     Key(
-      "limits.pipeline", \.limits.pipeline, in: size(1 << 10)...size(64 << 20),
-      "The most bytes of pipelined requests read ahead, for each connection."),
+      "limits.unfinished-heads", \.limits.unfinishedHeads, in: size(64 << 10)...size(1 << 30),
+      "The most bytes that heads which are partly here hold, for each event loop; the oldest go first."),
     Key(
       "limits.origin-connections", \.limits.originConnections, in: 1...100_000,
       "The most connections to one origin, for each event loop."),
