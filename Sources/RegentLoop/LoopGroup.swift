@@ -25,11 +25,13 @@ public final class LoopGroup: Sendable {
 
   /// Stops the loops and waits for their threads.
   public func stop() {
-    for loop in loops { loop.stop() }
     let ending = threads.withLock { threads in
       defer { threads = [] }
       return threads
     }
+    // What is handed to a loop that has ended stays there for ever, and keeps the loop.
+    guard !ending.isEmpty else { return }
+    for loop in loops { loop.stop() }
     for thread in ending { pthread_join(thread, nil) }
   }
 
