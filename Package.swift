@@ -61,7 +61,9 @@ let package = Package(
     tests("RegentCachingTests", ["RegentCaching", "RegentHTTP"]),
     tests("RegentStorageTests", ["RegentStorage", "RegentLoop"]),
     tests("RegentConfigTests", ["RegentConfig"]),
-    tests("RegentTests", ["Regent", "RegentHTTP", "RegentCaching", "RegentStorage", "RegentLoop"]),
+    tests(
+      "RegentTests",
+      ["Regent", "RegentConfig", "RegentHTTP", "RegentCaching", "RegentStorage", "RegentLoop"]),
     tests("ScenarioTests", ["RegentCommand"]),
   ]
 )

@@ -84,7 +84,9 @@ final class LoopServer {
     isDraining = true
     for listener in listeners { listener.close() }
     listeners = []
-    for connection in connections.values where connection.state == .idle { connection.close() }
+    for connection in connections.values where [.idle, .receivingHead, .warm].contains(connection.state) {
+      connection.close()
+    }
   }
 
   /// Ends what is left.

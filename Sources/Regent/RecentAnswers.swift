@@ -10,6 +10,7 @@ struct RecentAnswers {
   struct Answer {
     fileprivate let own: Slice
     fileprivate let status: Int
+    fileprivate let date: Int64
     fileprivate let age: Int32
     fileprivate let ttl: Int32
     fileprivate let length: Int
@@ -17,14 +18,16 @@ struct RecentAnswers {
     /// Nil for every answer but a plain hit on a small record.
     init?(_ response: Response, _ ending: ResponseWriter.Ending) {
       guard case .stored(_, let own) = response.fields, case .length(let length) = ending,
-        let ttl = response.cacheStatus.plainHit, let age = response.age,
+        let ttl = response.cacheStatus.plainHit, let age = response.age, let date = response.metadata?.date,
         own.block.capacity <= RecentAnswers.largestRecord
       else { return nil }
-      (self.own, self.status, self.age, self.ttl, self.length) = (own, response.status, age, ttl, length)
+      (self.own, self.status, self.date) = (own, response.status, date)
+      (self.age, self.ttl, self.length) = (age, ttl, length)
     }
 
     fileprivate func isSame(as other: Answer) -> Bool {
-      own.block === other.own.block && age == other.age && ttl == other.ttl && length == other.length
+      own.block === other.own.block && own.range == other.own.range && date == other.date && age == other.age
+        && ttl == other.ttl && length == other.length
         && status == other.status
     }
   }

@@ -122,11 +122,15 @@ extension ByteStream {
           unsafe add(slices[index].start, slices[index].count)
           if filled == 64 { break }
         }
+        var message = unsafe msghdr()
+        unsafe message.msg_iov = vector.baseAddress
+        unsafe message.msg_iovlen = filled
         while true {
-          let result = unsafe writev(descriptor, vector.baseAddress, Int32(filled))
+          // As `writev`, but a closed peer is an error and never a signal, whatever the process does with SIGPIPE.
+          let result = unsafe sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
           if result >= 0 { return .bytes(result) }
           if errno == EAGAIN { return .wouldBlock }
-          if errno != EINTR { return .failed(.system(SystemError(call: "writev", code: errno))) }
+          if errno != EINTR { return .failed(.system(SystemError(call: "sendmsg", code: errno))) }
         }
       }
     }

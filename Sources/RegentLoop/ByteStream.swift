@@ -23,7 +23,7 @@ public enum Attempt: Sendable, Equatable {
 
 @safe public final class ByteStream {
   public let loop: EventLoop
-  // Strong: `close` breaks the cycle, and a stream that is dropped unclosed traps.
+  // Strong: `close` breaks the cycle.
   public var delegate: (any StreamDelegate)?
   /// Bytes moved so far, by direction.
   public internal(set) var received = 0

@@ -31,7 +31,6 @@ import Synchronization
   private let turnEvent: UnsafeMutablePointer<event>
   // Unsafe continuations: `turned` takes all of them out, and resumes each once.
   private var nextTurn: [UnsafeContinuation<Void, Never>] = unsafe []
-  private var isStopping = false
   private var buffers: [[UInt8]] = []
   public let scratch: ScratchBuffer
   /// The loop's clocks, as of the event being handled.
@@ -100,7 +99,6 @@ import Synchronization
   /// Ends ``run()`` after what is ready now. From any thread.
   public func stop() {
     run { [self] in
-      isStopping = true
       // Unsafe: our own base.
       unsafe event_base_loopbreak(base)
     }
