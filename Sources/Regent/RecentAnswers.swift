@@ -36,6 +36,8 @@ struct RecentAnswers {
   /// A head keeps its record alive, outside the store's budget: 64 times this at most, for each loop.
   static let largestRecord = 8 << 10
 
+  /// Which record was composed last at each place; a number that another one may share, which costs a copy only.
+  private var tags: [Int] = Array(repeating: -1, count: places)
   private var heads: [(answer: Answer, bytes: [UInt8])?] = Array(repeating: nil, count: places)
 
   /// Appends the head of an answer that was written before; false where it was not.
@@ -48,7 +50,11 @@ struct RecentAnswers {
     return true
   }
 
+  /// Remembers a head of a record that was asked for twice in a row at its place: to copy each of many would not pay.
   mutating func note(_ answer: Answer, _ head: ArraySlice<UInt8>) {
-    heads[answer.own.block.place(among: Self.places)] = (answer, Array(head))
+    let place = answer.own.block.place(among: Self.places)
+    let tag = answer.own.block.place(among: 1 << 30)
+    if tags[place] == tag { heads[place] = (answer, Array(head)) }
+    tags[place] = tag
   }
 }
