@@ -252,7 +252,10 @@ public final class UpstreamProvider: Provider {
 
 extension MessageWriter {
   mutating func requestLine(_ method: Method, identity: OriginIdentity, request: Request) {
-    if request.head.target.form == .asterisk { return requestLine(request.method, target: [0x2A]) }
+    let asked = request.head.target
+    // RFC 9112 section 3.2.4: OPTIONS for an origin as a whole, in either form, is asked with an asterisk.
+    let isServerWide = asked.pathIsRoot && asked.query == nil && request.method == .options
+    if asked.form == .asterisk || isServerWide { return requestLine(request.method, target: [0x2A]) }
     var target = identity.basePath
     target.append(contentsOf: request.pathBytes)
     if let query = request.queryBytes {

@@ -5,15 +5,6 @@ public import RegentHTTP
 
 /// Conditional requests, ours and the client's.
 public enum Validation {
-  /// Whether a field makes a request conditional (RFC 9110 section 13.1). The client's are not forwarded when
-  /// Regent asks for itself.
-  public static func isConditional(_ name: FieldName) -> Bool {
-    switch name {
-    case .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange: true
-    default: false
-    }
-  }
-
   /// Adds If-None-Match and If-Modified-Since with the stored response's validators (section 4.3.1).
   ///
   /// - Returns: Whether there was a validator to add.

@@ -41,21 +41,6 @@ extension Fields {
 }
 
 extension MessageWriter {
-  /// The request line of a request that goes on to an origin server: its target in origin form, or "*"
-  /// (RFC 9112 sections 3.2.1 and 3.2.4). An authority form, which is never forwarded, becomes "/".
-  public mutating func requestLine(forwarding head: RequestHead) {
-    let target = head.target
-    let bytes = head.fields.bytes
-    let asterisk = target.form == .asterisk || (target.pathIsRoot && head.method == .options)
-    if asterisk && target.query == nil {
-      requestLine(head.method, target: CollectionOfOne(0x2A))
-    } else if target.path.isEmpty {
-      requestLine(head.method, target: [0x2F] + (target.query.map { [0x3F] + bytes[$0] } ?? []))
-    } else {
-      requestLine(head.method, target: bytes[target.path.lowerBound..<target.raw.upperBound])
-    }
-  }
-
   /// Every line but the hop-by-hop ones, those that Connection names, and `except`.
   ///
   /// Content-Length is written as the number that was understood. A protected field stays even where

@@ -86,8 +86,3 @@ func ownConditions() {
   #expect(!Validation.addConditions(from: fields("Server: s"), to: &request))
   #expect(request.lines.count == 3)
 }
-
-@Test("the five conditional fields are known, and no other", arguments: FieldName.allCases)
-func conditionalNames(name: FieldName) {
-  #expect(Validation.isConditional(name) == name.text.description.hasPrefix("If-"))
-}

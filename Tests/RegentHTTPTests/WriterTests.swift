@@ -32,24 +32,6 @@ import Testing
     }
   }
 
-  @Test(
-    "a forwarded request line has its target in origin form",
-    arguments: [
-      ("GET /a?b HTTP/1.1", "GET /a?b"), ("GET http://a/b?c HTTP/1.1", "GET /b?c"),
-      ("GET http://a HTTP/1.1", "GET /"), ("GET http://a?b HTTP/1.1", "GET /?b"),
-      ("GET http://a? HTTP/1.1", "GET /?"), ("OPTIONS * HTTP/1.1", "OPTIONS *"),
-      ("OPTIONS http://a HTTP/1.1", "OPTIONS *"), ("OPTIONS http://a?b HTTP/1.1", "OPTIONS /?b"),
-      ("OPTIONS http://a/ HTTP/1.1", "OPTIONS /"), ("GET //b/../c HTTP/1.1", "GET //b/../c"),
-    ])
-  func forwardedLine(_ line: String, _ written: String) throws {
-    let bytes = Array("\(line)\r\nHost: a\r\n\r\n".utf8)
-    var parser = RequestParser()
-    let head = try #require(try parser.parse(bytes.span))
-    var writer = MessageWriter()
-    writer.requestLine(forwarding: head)
-    #expect(text(writer.bytes) == "\(written) HTTP/1.1\r\n")
-  }
-
   @Test("each status has a line that the parser takes", arguments: 100...599)
   func statusLines(_ status: Int) throws {
     var writer = MessageWriter()
