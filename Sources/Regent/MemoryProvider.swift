@@ -81,6 +81,7 @@ public final class MemoryProvider: ResponseHandler {
   /// What was stored and asked about is no answer any more when the origin gave one that must not be stored.
   private func forget(_ response: Response, _ request: Request) {
     guard request.candidate != nil, request.method == .get, response.status < 500 else { return }
+    if case .refuse(let reason) = response.storability, reason.concernsRequestOnly { return }
     _ = store.remove(request.key) { RecordHead.selects($0.head, request.head.fields) }
   }
 
@@ -122,7 +123,7 @@ public final class MemoryProvider: ResponseHandler {
       guard let target = Invalidation.sameOriginTarget(reference, of: origin, path: request.pathBytes) else {
         continue
       }
-      var key = request.domain.keyPrefix
+      var key = request.domain.keyStart(request.head.fields)
       CacheKey.appendTarget(path: target.path, query: target.query, onto: &key)
       _ = store.remove(RecordKey(key)) { _ in true }
     }

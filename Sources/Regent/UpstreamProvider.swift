@@ -214,10 +214,12 @@ public final class UpstreamProvider: Provider {
       status: status, responseFields: head.fields, policy: request.domain.policy)
     // The content may have decided the answer, and it is no part of the key.
     if request.body != nil { response.storability = .refuse(.requestContent) }
-    if response.storability == .store {
+    if response.storability.keeps {
+      let fields = request.domain.policy.stripped(head.fields, response.storability)
+      response.fields = .parsed(fields)
       response.metadata = StoredMetadata(
-        status: status, fields: head.fields, requestTime: requestTime, responseTime: responseTime,
-        policy: request.domain.policy, hasQuery: request.query != nil)
+        status: status, fields: fields, requestFields: request.head.fields, requestTime: requestTime,
+        responseTime: responseTime, policy: request.domain.policy, hasQuery: request.query != nil)
       response.cacheStatus.ttl = response.metadata?.remainingFreshness(
         policy: request.domain.policy, now: responseTime)
     } else if case .refuse(let reason) = response.storability, request.forwarded != .bypass {
@@ -233,19 +235,24 @@ public final class UpstreamProvider: Provider {
     _ responseTime: Int64
   ) -> Response? {
     guard let fields = Validation.freshened(stored: candidate.fields, by: head.fields) else { return nil }
+    let policy = request.domain.policy
+    let storability = Storability.decide(
+      method: request.method, requestFields: request.head.fields, requestDirectives: request.directives,
+      status: candidate.metadata.status, responseFields: fields, policy: policy)
+    let kept = policy.stripped(fields, storability)
     let metadata = StoredMetadata(
-      status: candidate.metadata.status, fields: fields, received: head.fields, requestTime: requestTime,
-      responseTime: responseTime, policy: request.domain.policy, hasQuery: request.query != nil)
+      status: candidate.metadata.status, fields: kept, received: head.fields,
+      requestFields: request.head.fields, requestTime: requestTime, responseTime: responseTime,
+      policy: policy,
+      hasQuery: request.query != nil)
     var response = Response(
-      status: Int(metadata.status), fields: .parsed(fields), body: candidate.body,
+      status: Int(metadata.status), fields: .parsed(kept), body: candidate.body,
       cacheStatus: CacheStatus(
         .forwarded(request.forwarded), fwdStatus: 304,
-        ttl: metadata.remainingFreshness(policy: request.domain.policy, now: responseTime)))
+        ttl: metadata.remainingFreshness(policy: policy, now: responseTime)))
     response.metadata = metadata
     response.age = metadata.currentAge(now: responseTime)
-    response.storability = Storability.decide(
-      method: request.method, requestFields: request.head.fields, requestDirectives: request.directives,
-      status: metadata.status, responseFields: fields, policy: request.domain.policy)
+    response.storability = storability
     return response
   }
 }
