@@ -204,7 +204,7 @@ struct ReuseRow: Row {
       .validate(reason: .responseNoCache), policy: .of(.cacheFirst)),
     .init(
       "policy cache-then-network serves what is fresh, and asks behind", "max-age=60", after: 5,
-      .serve(age: 5),
+      .serveStale(age: 5, reason: .cacheThenNetwork),
       policy: .of(.cacheThenNetwork)),
     .init(
       "policy cache-then-network serves whatever its age", "max-age=60", after: 9999,
