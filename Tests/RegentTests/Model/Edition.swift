@@ -17,6 +17,8 @@ struct Edition: Sendable {
   var responseTime: Int64
   /// The requests whose fields may have selected it.
   var selectors: [Asked]
+  /// Fields that `no-cache="…"` named: a cache may have stored them, or not.
+  var optional: Set<String> = []
 }
 
 /// A response of the origin, by the number that it carries.

@@ -14,6 +14,8 @@ struct Lines: Sendable, Equatable {
   func values(_ name: String) -> [String] { all.filter { $0.name == name }.map(\.value) }
   func first(_ name: String) -> String? { all.first { $0.name == name }?.value }
   func has(_ name: String) -> Bool { all.contains { $0.name == name } }
+  /// The conditions that a cache answers itself, by their lines.
+  var conditions: [String] { values("if-none-match") + values("if-modified-since") }
   var names: Set<String> { Set(all.map(\.name)) }
 
   /// As they would stand in a message.
@@ -52,8 +54,9 @@ func trimmed(_ text: String) -> String {
 func httpDate(_ time: Int64) -> String {
   let days = time >= 0 ? time / 86_400 : (time - 86_399) / 86_400
   let second = time - days * 86_400
-  var year: Int64 = 1970
-  var rest = days
+  // Counted from 2020 on, which is shorter.
+  var year: Int64 = 2020
+  var rest = days - 18_262
   func length(_ year: Int64) -> Int64 {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 366 : 365
   }

@@ -12,7 +12,9 @@ struct Liveness {
       model.rules.kind != "network-only", !request.fields.has("cache-control"), !request.fields.has("pragma"),
       !request.fields.has("range"), now >= edition.responseTime,
       model.remaining(edition, request.target, now: now) > 0,
-      model.section4(entry, edition, request, now: now, .notAsked) == nil
+      edition.selectors.allSatisfy({
+        model.section4(entry, edition.only($0), request, now: now, .notAsked) == nil
+      })
     else { return nil }
     owed += 1
     return entry.serial
@@ -21,7 +23,9 @@ struct Liveness {
   /// What the origin's messages change. Whatever came last for a target is known, if it is plain.
   mutating func learn(_ messages: [Told], _ request: Asked, _ served: Int?, _ model: Model) {
     for message in messages {
-      guard let status = message.status, status < 500 else { continue }
+      guard let status = message.status,
+        status < 500 || model.section3(message.edition(status, request)) == nil
+      else { continue }
       // What an unsafe request brings may name any target.
       if request.method != "GET", request.method != "HEAD" { known = [:] }
       known[request.target] = nil
@@ -42,5 +46,13 @@ struct Liveness {
       && directives.allSatisfy { plain.contains($0.name) && !$0.isBroken }
       && Set(directives.map(\.name)).count == directives.count
       && directives.contains { $0.name == "max-age" && deltaSeconds($0.argument ?? "") ?? 0 > 0 }
+  }
+}
+
+extension Edition {
+  fileprivate func only(_ selector: Asked) -> Edition {
+    var edition = self
+    edition.selectors = [selector]
+    return edition
   }
 }

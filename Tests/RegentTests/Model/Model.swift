@@ -37,7 +37,16 @@ final class Model {
     guard let serial = message.serial else { return }
     entries[serial] = Entry(
       serial: serial, target: request.target, body: message.body,
-      editions: [message.edition(status, request)], arrival: exchanges)
+      editions: [kept(message.edition(status, request))], arrival: exchanges)
+  }
+
+  /// Section 3.1: what of a response is stored.
+  private func kept(_ edition: Edition) -> Edition {
+    var edition = edition
+    let never = section31(edition.fields)
+    edition.fields.all.removeAll { never.contains($0.name) }
+    edition.optional = Set(directives(edition.fields).fields(of: "no-cache"))
+    return edition
   }
 
   /// Section 4.4, for the target and for what Location and Content-Location name.
@@ -60,7 +69,9 @@ final class Model {
     guard !identified.isEmpty else { return }
     // Section 5.2.1.5: nothing of an answer to this request is stored, not even its fields.
     let isUnstored = directives(request.fields).has("no-store")
-    entries[serial]?.editions = isUnstored ? entry.editions + identified : identified
+    // A HEAD's 304 must freshen as well; Regent's does not yet, and so the older form may still be there.
+    entries[serial]?.editions =
+      isUnstored || request.method == "HEAD" ? entry.editions + identified : identified
     entries[serial]?.arrival = exchanges
   }
 
@@ -70,6 +81,8 @@ final class Model {
     {
       var edition = $0
       edition.fields = updated($0.fields, by: message.fields)
+      edition.optional.subtract(message.fields.names.subtracting(section31(message.fields)))
+      edition.optional.formUnion(directives(edition.fields).fields(of: "no-cache"))
       edition.message = message.fields
       edition.requestTime = message.requestTime
       edition.responseTime = message.responseTime
@@ -89,6 +102,7 @@ final class Model {
         var newer = message.edition(edition.status, request)
         newer.fields = updated(edition.fields, by: message.fields)
         newer.selectors = edition.selectors
+        newer.optional = edition.optional.union(directives(newer.fields).fields(of: "no-cache"))
         entries[serial]?.editions.append(newer)
       }
     }

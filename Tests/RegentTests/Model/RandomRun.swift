@@ -98,6 +98,7 @@ final class RandomRun {
     note(asked, answer, messages, behind: true)
     // What is fetched behind an answer is asked without the client's wishes.
     var asked = asked
+    asked.method = messages.last?.asked.method ?? "GET"
     asked.fields.all.removeAll { $0.name == "cache-control" || $0.name == "pragma" }
     learn(messages, asked, answer.serial)
   }
