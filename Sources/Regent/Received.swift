@@ -37,6 +37,7 @@ struct Received {
       response.metadata = StoredMetadata(
         status: status, fields: head.fields, requestTime: requestTime, responseTime: responseTime,
         policy: request.domain.policy, hasQuery: request.query != nil)
+      if request.head.fields.contains(.authorization) { response.metadata?.flags.insert(.authorized) }
       response.cacheStatus.ttl = response.metadata?.remainingFreshness(
         policy: request.domain.policy, now: responseTime)
     } else if case .refuse(let reason) = response.storability, request.forwarded != .bypass {
@@ -49,9 +50,13 @@ struct Received {
   /// to store it again. Nil where it confirms another one.
   private func confirm(_ candidate: Candidate, _ request: Request) -> Response? {
     guard let fields = Validation.freshened(stored: candidate.fields, by: head.fields) else { return nil }
-    let metadata = StoredMetadata(
+    var metadata = StoredMetadata(
       status: candidate.metadata.status, fields: fields, received: head.fields, requestTime: requestTime,
       responseTime: responseTime, policy: request.domain.policy, hasQuery: request.query != nil)
+    // Whoever asks now: what was once fetched with credentials stays theirs until the origin permits to share it.
+    var asked = request.head.fields
+    if candidate.metadata.flags.contains(.authorized) { asked.append(.authorization, [0x2A]) }
+    if asked.contains(.authorization) { metadata.flags.insert(.authorized) }
     var response = Response(
       status: Int(metadata.status), fields: .parsed(fields), body: candidate.body,
       cacheStatus: CacheStatus(
@@ -60,7 +65,7 @@ struct Received {
     response.metadata = metadata
     response.age = metadata.currentAge(now: responseTime)
     response.storability = Storability.decide(
-      method: request.method, requestFields: request.head.fields, requestDirectives: request.directives,
+      method: request.method, requestFields: asked, requestDirectives: request.directives,
       status: metadata.status, responseFields: fields, policy: request.domain.policy)
     return response
   }

@@ -65,7 +65,12 @@ final class Model {
   /// Section 4.3.4: the stored response goes on with the 304's fields, and not without them.
   private func confirm(_ serial: Int, _ message: Told, _ request: Asked) {
     guard let entry = entries[serial] else { return }
-    let identified = confirmed(entry, message, request)
+    let identified = confirmed(entry, message, request).map { edition in
+      var edition = edition
+      let never = section31(edition.fields)
+      edition.fields.all.removeAll { never.contains($0.name) }
+      return edition
+    }
     guard !identified.isEmpty else { return }
     // Section 5.2.1.5: nothing of an answer to this request is stored, not even its fields.
     let isUnstored = directives(request.fields).has("no-store")

@@ -58,7 +58,8 @@ extension Model {
     let apparentAge = max(0, edition.responseTime - date(edition))
     let responseDelay = edition.responseTime - edition.requestTime
     let correctedInitialAge = max(apparentAge, ageValue + responseDelay)
-    return correctedInitialAge + max(0, now - edition.responseTime)
+    // Section 1.2.2: what overflows is 2^31.
+    return min(correctedInitialAge + max(0, now - edition.responseTime), 1 << 31)
   }
 
   /// The freshness that remains; not positive where it is stale. A domain's ttl counts from the arrival.
