@@ -272,6 +272,8 @@ extension Response {
     let parsed = fields.parsed
     let etag = Array(parsed.first(.etag) ?? [])
     let modified = Array(parsed.first(.lastModified) ?? [])
+    // A response that is not stored has no Date of ours to stand in for Last-Modified (RFC 9110 section 13.1.3).
+    guard metadata != nil || requestFields.contains(.ifNoneMatch) || !modified.isEmpty else { return false }
     return Validation.answersNotModified(
       requestFields: requestFields, stored: stored, etag: etag.span, lastModified: modified.span)
   }
