@@ -83,6 +83,7 @@ public final class MemoryProvider: ResponseHandler {
     // An origin's error says nothing of what is stored; a 304 does, and a stored error may be what it confirms.
     let isError = response.status >= 500 && response.cacheStatus.fwdStatus != 304
     guard request.candidate != nil, request.method == .get, !isError else { return }
+    if case .refuse(let reason) = response.storability, reason.concernsRequestOnly { return }
     _ = store.remove(request.key) { RecordHead.selects($0.head, request.head.fields) }
   }
 
@@ -124,7 +125,7 @@ public final class MemoryProvider: ResponseHandler {
       guard let target = Invalidation.sameOriginTarget(reference, of: origin, path: request.pathBytes) else {
         continue
       }
-      var key = request.domain.keyPrefix
+      var key = request.domain.keyStart(request.head.fields)
       CacheKey.appendTarget(path: target.path, query: target.query, onto: &key)
       _ = store.remove(RecordKey(key)) { _ in true }
     }

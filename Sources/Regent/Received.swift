@@ -33,10 +33,12 @@ struct Received {
       status: status, responseFields: head.fields, policy: request.domain.policy)
     // The content may have decided the answer, and it is no part of the key.
     if request.body != nil { response.storability = .refuse(.requestContent) }
-    if response.storability == .store {
+    if response.storability.keeps {
+      let fields = request.domain.policy.stripped(head.fields, response.storability)
+      response.fields = .parsed(fields)
       response.metadata = StoredMetadata(
-        status: status, fields: head.fields, requestTime: requestTime, responseTime: responseTime,
-        policy: request.domain.policy, hasQuery: request.query != nil)
+        status: status, fields: fields, requestFields: request.head.fields, requestTime: requestTime,
+        responseTime: responseTime, policy: request.domain.policy, hasQuery: request.query != nil)
       if request.head.fields.contains(.authorization) { response.metadata?.flags.insert(.authorized) }
       response.cacheStatus.ttl = response.metadata?.remainingFreshness(
         policy: request.domain.policy, now: responseTime)
@@ -50,23 +52,26 @@ struct Received {
   /// to store it again. Nil where it confirms another one.
   private func confirm(_ candidate: Candidate, _ request: Request) -> Response? {
     guard let fields = Validation.freshened(stored: candidate.fields, by: head.fields) else { return nil }
-    var metadata = StoredMetadata(
-      status: candidate.metadata.status, fields: fields, received: head.fields, requestTime: requestTime,
-      responseTime: responseTime, policy: request.domain.policy, hasQuery: request.query != nil)
+    let policy = request.domain.policy
     // Whoever asks now: what was once fetched with credentials stays theirs until the origin permits to share it.
     var asked = request.head.fields
     if candidate.metadata.flags.contains(.authorized) { asked.append(.authorization, [0x2A]) }
+    let storability = Storability.decide(
+      method: request.method, requestFields: asked, requestDirectives: request.directives,
+      status: candidate.metadata.status, responseFields: fields, policy: policy)
+    let kept = policy.stripped(fields, storability)
+    var metadata = StoredMetadata(
+      status: candidate.metadata.status, fields: kept, received: head.fields, requestFields: asked,
+      requestTime: requestTime, responseTime: responseTime, policy: policy, hasQuery: request.query != nil)
     if asked.contains(.authorization) { metadata.flags.insert(.authorized) }
     var response = Response(
-      status: Int(metadata.status), fields: .parsed(fields), body: candidate.body,
+      status: Int(metadata.status), fields: .parsed(kept), body: candidate.body,
       cacheStatus: CacheStatus(
         .forwarded(request.forwarded), fwdStatus: 304,
-        ttl: metadata.remainingFreshness(policy: request.domain.policy, now: responseTime)))
+        ttl: metadata.remainingFreshness(policy: policy, now: responseTime)))
     response.metadata = metadata
     response.age = metadata.currentAge(now: responseTime)
-    response.storability = Storability.decide(
-      method: request.method, requestFields: asked, requestDirectives: request.directives,
-      status: metadata.status, responseFields: fields, policy: request.domain.policy)
+    response.storability = storability
     return response
   }
 }
