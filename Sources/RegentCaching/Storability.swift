@@ -55,7 +55,7 @@ public enum Storability: Sendable, Equatable {
     if response.contains(.setCookie), !permitted, !hasExplicitFreshness(directives, response) {
       return .setCookie
     }
-    guard response.contains(.vary) else { return nil }
+    guard Vary.concerns(response) else { return nil }
     var encoded: [UInt8] = []
     return Vary.encode(responseFields: response, requestFields: request, onto: &encoded) ? nil : .vary
   }
