@@ -11,12 +11,23 @@ public final class Domain: Sendable {
   public let policy: CachePolicy
   /// What every key of the domain begins with: the origin's scheme, host and port.
   let keyPrefix: [UInt8]
+  /// What the owner decided about keys, and whether that is anything.
+  let keyRules: KeyRules
+  let hasKeyRules: Bool
+  /// For each target how often it was invalidated, where its keys hold more than the target.
+  let generations: TargetGenerations?
 
-  init(number: Int, name: String, policy: CachePolicy, keyPrefix: [UInt8]) {
+  init(
+    number: Int, name: String, policy: CachePolicy, keyPrefix: [UInt8], keyRules: KeyRules = KeyRules()
+  ) {
     self.number = number
     self.name = name
     self.policy = policy
     self.keyPrefix = keyPrefix
+    self.keyRules = keyRules
+    // What is never stored needs no key, and goes to the origin as it came.
+    hasKeyRules = !keyRules.isPlain && policy.kind != .networkOnly
+    generations = keyRules.fields.isEmpty ? nil : TargetGenerations()
   }
 
   /// The domain of a configuration's entry.
@@ -29,7 +40,9 @@ public final class Domain: Sendable {
     }
     // Domains of one origin may differ in their rules and in what their fixtures hold: they share nothing.
     CacheKey.append(component: entry.name.utf8, onto: &prefix)
-    self.init(number: number, name: entry.name, policy: CachePolicy(entry), keyPrefix: prefix)
+    self.init(
+      number: number, name: entry.name, policy: CachePolicy(entry), keyPrefix: prefix,
+      keyRules: KeyRules(entry))
   }
 }
 
@@ -38,6 +51,15 @@ extension CachePolicy {
     self.init(
       kind: CachePolicy.Kind(rawValue: entry.policy.rawValue) ?? .http, ttl: entry.ttl?.wholeSeconds,
       stale: entry.stale?.wholeSeconds)
+  }
+}
+
+extension KeyRules {
+  init(_ entry: RegentConfig.Domain) {
+    self.init(
+      ignoredQuery: entry.ignoreQuery.map { NamePattern($0) }, sortsQuery: entry.sortQuery,
+      fields: entry.keyFields,
+      normalizes: entry.normalize.compactMap { NegotiationField(rawValue: $0.rawValue) })
   }
 }
 

@@ -138,13 +138,15 @@ public final class UpstreamProvider: Provider {
   }
 
   private func writeHead(_ request: Request, _ identity: OriginIdentity, _ writer: inout MessageWriter) {
-    let fields = request.isForCache ? request.head.fields.withoutUnkeyed() : request.head.fields
+    let fields =
+      request.isForCache
+      ? request.head.fields.withoutUnkeyed(keyed: request.keyedFields) : request.head.fields
     writer.requestLine(request.method, identity: identity, request: request)
     writer.field(.host, bytes: identity.authority)
     writer.forwarded(fields, except: RequestFields.kept(from: request))
-    if let candidate = request.candidate {
+    if request.asksToConfirm {
       var conditions = Fields()
-      _ = Validation.addConditions(from: candidate.fields, to: &conditions)
+      request.addConditions(to: &conditions)
       for line in conditions.lines { writer.line(line, of: conditions) }
     }
     switch request.body?.framing {
@@ -166,8 +168,9 @@ public final class UpstreamProvider: Provider {
     do throws(Failure) {
       let framing = try Self.framing(head, request.method)
       let body = try self.body(connection, head, framing)
-      if head.status == 304, let candidate = request.candidate {
-        return confirm(candidate, head, request, requestTime, responseTime)
+      if head.status == 304, request.asksToConfirm {
+        return request.candidate(confirmedBy: head.fields)
+          .flatMap { confirm($0, head, request, requestTime, responseTime) }
       }
       return fetched(head, body, request, requestTime, responseTime)
     } catch {

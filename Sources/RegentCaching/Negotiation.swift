@@ -23,10 +23,29 @@ public enum NegotiationField: String, Sendable, CaseIterable {
   /// not. Accept-Language keeps its languages in the order of their weight, equal ones as they came, without case,
   /// repeats, and what is not acceptable.
   public func normalized(_ value: some Sequence<UInt8>) -> [UInt8]? {
-    guard let list = WeightedList(value) else { return self == .acceptEncoding ? Array("identity".utf8) : nil }
+    guard let list = WeightedList(value) else {
+      return self == .acceptEncoding ? Array("identity".utf8) : nil
+    }
     return switch self {
     case .acceptEncoding: list.normalizedEncodings
     case .acceptLanguage: list.normalizedLanguages
+    }
+  }
+}
+
+extension Validation {
+  /// Whether a stored response's content coding, if it has one, is one that the request names as acceptable.
+  ///
+  /// Representations of one content often share a weak tag whatever their coding: a 304 alone does not say that the
+  /// client can decode what is stored.
+  public static func isDecodable(_ stored: Fields, by request: Fields) -> Bool {
+    guard stored.isEncoded else { return true }
+    let asked = request.all(.acceptEncoding).joined(separator: [.comma])
+    guard let codings = WeightedList(stored.all(.contentEncoding).joined(separator: [.comma])),
+      let accepted = WeightedList(asked)
+    else { return false }
+    return codings.members.allSatisfy { coding in
+      accepted.members.contains { $0.name == coding.name && $0.weight > 0 }
     }
   }
 }

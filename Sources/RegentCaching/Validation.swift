@@ -31,7 +31,9 @@ public enum Validation {
     var known: Set<[UInt8]> = []
     for fields in stored {
       guard let value = fields.first(.etag), EntityTag(value.span) != nil else { continue }
-      guard list.count + value.count + 2 <= maximumSelection, known.insert(Array(value)).inserted else { continue }
+      guard list.count + value.count + 2 <= maximumSelection, known.insert(Array(value)).inserted else {
+        continue
+      }
       if !list.isEmpty { list += [.comma, 0x20] }
       list += value
     }

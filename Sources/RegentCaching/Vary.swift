@@ -46,7 +46,9 @@ public enum Vary {
         }
       }
     }
-    guard !responseFields.isEncoded || implied(requestFields, &encoded, &names, from: start) else { return false }
+    guard !responseFields.isEncoded || implied(requestFields, &encoded, &names, from: start) else {
+      return false
+    }
     guard !names.isEmpty else {
       encoded.removeLast()
       return true
@@ -61,7 +63,8 @@ public enum Vary {
   ) -> Bool {
     let name = FieldName.bytes(of: .acceptEncoding)
     let member = Directive(name: 0..<name.count)
-    if append(member, of: name, request, onto: &encoded, names: &names), encoded.count - start <= maximumBytes {
+    if append(member, of: name, request, onto: &encoded, names: &names), encoded.count - start <= maximumBytes
+    {
       return true
     }
     encoded.removeSubrange(start...)

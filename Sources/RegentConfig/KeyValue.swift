@@ -101,5 +101,6 @@ extension Word {
 }
 
 extension Configuration.Log.Level: Word {}
+extension Domain.NegotiationField: Word {}
 extension Domain.Policy: Word {}
 extension ProviderEntry.Kind: Word {}
