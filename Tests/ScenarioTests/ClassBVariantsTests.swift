@@ -50,7 +50,8 @@ struct ClassBVariantsTests {
       default = true
       normalize = ["accept-encoding"]
       """
-    let client = try Daemon.start(config: config).connect()
+    let daemon = try Daemon.start(config: config)
+    let client = try daemon.connect()
     for number in 0..<1000 {
       let junk = [
         "gzip;q=0.\(number % 1000), x\(number)", "x\(number), br", "\(number)", "zstd, gzip, \(number);q=x",

@@ -109,9 +109,10 @@ struct KeyTests {
 
   @Test("a domain that is never stored has no rules: its requests go on as they came")
   func networkOnly() throws {
-    let (_, daemon) = try stage(
+    let (origin, daemon) = try stage(
       "policy = \"network-only\"", "sort-query = true", "ignore-query = [\"utm_*\"]", handler: Self.echo)
     #expect(try daemon.get("/a?b&utm_x&a").text == "/a?b&utm_x&a")
+    #expect(origin.requests.map(\.target) == ["/a?b&utm_x&a"])
   }
 
   // MARK: Variants
