@@ -26,6 +26,28 @@ extension MemoryProvider {
     return Validation.isDecodable(candidate.fields, by: request.head.fields) ? candidate : nil
   }
 
+  /// RFC 9111 section 4.3.4: what a 304 says is true of every stored response that has its strong tag, also of those that
+  /// the request does not select.
+  func refreshTwins(
+    of fields: Fields, _ metadata: StoredMetadata, _ shared: [UInt8], lines: ArraySlice<UInt8>,
+    _ request: Request
+  ) {
+    guard let tag = fields.first(.etag), tag.first == 0x22 else { return }
+    for record in store.records(request.key) where !RecordHead.selects(record.head, request.head.fields) {
+      guard let head = RecordHead(record.head) else { continue }
+      let old = candidate(record, head).fields
+      guard old.first(.etag) == tag, old.all(.vary) == fields.all(.vary) else { continue }
+      let selecting = RecordHead.selectingValues(record.head)
+      var own: [UInt8] = []
+      metadata.encode(onto: &own)
+      own += selecting
+      own += lines
+      _ = store.insert(
+        request.key, head: own, sharedHead: shared, body: record.offeredBody, now: request.now
+      ) { RecordHead.selectingValues($0.head) == selecting }
+    }
+  }
+
   /// RFC 9111 section 4.4: what is stored for a target is not used any more.
   func invalidate(_ domain: Domain, path: ArraySlice<UInt8>, query: ArraySlice<UInt8>?) {
     let target = domain.targetKey(path: path, query: query)
@@ -34,7 +56,25 @@ extension MemoryProvider {
   }
 }
 
+extension Record {
+  /// The stored body, to be stored again.
+  fileprivate var offeredBody: OfferedBody {
+    switch body {
+    case .packed(let slice): .slices([slice])
+    case .stream(let stream): .stream(stream)
+    }
+  }
+}
+
 extension RecordHead {
+  /// The selecting values of a record's head with their length, as they stand; empty for a damaged one.
+  static func selectingValues(_ head: Slice) -> [UInt8] {
+    head.withBytes { bytes in
+      guard let count = varyCount(bytes) else { return [] }
+      return ((varyStart - 2)..<(varyStart + count)).map { bytes[$0] }
+    }
+  }
+
   /// Whether the first of two stored responses that match a request is preferred to the second, which was stored later:
   /// one with Vary to one that forgot it, else the one with the later Date (RFC 9111 section 4.1).
   static func isPreferred(_ head: Slice, to later: Slice) -> Bool {

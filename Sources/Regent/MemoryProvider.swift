@@ -114,7 +114,11 @@ public final class MemoryProvider: ResponseHandler {
     var shared: [UInt8] = []
     var own: [UInt8] = []
     guard RecordHead.append(metadata, fields, request.head.fields, onto: &own) else { return }
+    let linesStart = own.count
     StoredFields.split(fields, shared: &shared, own: &own)
+    if response.cacheStatus.fwdStatus == 304, fields.contains(.vary) {
+      refreshTwins(of: fields, metadata, shared, lines: own[linesStart...], request)
+    }
     _ = store.insert(request.key, head: own, sharedHead: shared, body: body, now: request.now) { record in
       RecordHead.selects(record.head, request.head.fields)
     }
@@ -160,7 +164,7 @@ struct RecordHead {
   let metadata: StoredMetadata
   let lines: Slice
 
-  private static let varyStart = StoredMetadata.encodedCount + 2
+  static let varyStart = StoredMetadata.encodedCount + 2
 
   /// Takes a head apart; nil for one that is damaged.
   init?(_ head: Slice) {

@@ -210,6 +210,30 @@ struct KeyTests {
     #expect(stage.origin.requests.count == 2)
   }
 
+  @Test("9111 4.3.4: a 304 refreshes every variant that has its strong tag, and no other")
+  func twins() throws {
+    let stage = try Stage { request, connection in
+      let foo = request["Foo"] ?? ""
+      if request["If-None-Match"] != nil, foo == "1" {
+        return try connection.send(
+          "HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\nVary: Foo\r\nCache-Control: max-age=60\r\nX-New: yes\r\n\r\n"
+        )
+      }
+      let tag = foo == "3" ? "b" : "a"
+      try connection.answer(
+        200, ["Cache-Control: max-age=60", "Age: 99", "Vary: Foo", "ETag: \"\(tag)\""], "\(tag) for \(foo)")
+    }
+    for foo in ["1", "2", "3"] { _ = try stage.get("/a", ["Foo: \(foo)"]) }
+    #expect(try stage.get("/a", ["Foo: 1"]).text == "a for 1")
+    let asked = stage.origin.requests.count
+    for foo in ["1", "2"] {
+      let twin = try stage.get("/a", ["Foo: \(foo)"])
+      #expect(twin.isHit && twin.text == "a for \(foo)" && twin["X-New"] == "yes", "\(twin.head.raw)")
+    }
+    #expect(stage.origin.requests.count == asked)
+    #expect(try !stage.get("/a", ["Foo: 3"]).isHit)
+  }
+
   @Test("9111 4.1: a response without Vary does not hide one with it")
   func forgottenVary() throws {
     let stage = try Stage { request, connection in
