@@ -57,7 +57,9 @@ public final class Chain: Sendable {
 
   private func finish(_ response: Response, _ request: Request, from index: Int) async -> Response {
     if response.revalidation != nil { revalidate(behind: response, request, from: index) }
-    if response.status >= 500, let stale = staleInstead(of: response, request) { return stale }
+    // A stored error that a 304 confirms is no failure of the origin's.
+    let isFailure = response.status >= 500 && response.cacheStatus.fwdStatus != 304
+    if isFailure, let stale = staleInstead(of: response, request) { return stale }
     return await handBack(response, request, from: index)
   }
 

@@ -24,6 +24,7 @@ final class LoopServer {
   private var connections: [ObjectIdentifier: ClientConnection] = [:]
   private var surplus = 0
   private var recent = RecentHeads()
+  var sections = RecentSections()
   private var lastHost: (host: ArraySlice<UInt8>, routes: [Router.Route], isLoopback: Bool) = ([], [], false)
 
   /// How many connections beyond the limit each loop lets in, so that the admin pages can still be asked why.
@@ -149,8 +150,9 @@ final class LoopServer {
     if domain.hasKeyRules { return domain.routed(head, path: path) }
     let query = head.target.query
     let bytes = head.fields.bytes
-    let key = domain.targetKey(path: path.isEmpty ? [0x2F] : bytes[path], query: query.map { bytes[$0] })
-    let directives = RequestDirectives(head.fields)
+    let key = domain.targetKey(
+      path: path.isEmpty ? [0x2F] : bytes[path], query: query.map { bytes[$0] }, for: head.fields)
+    let directives = domain.policy.honoursRequestDirectives ? RequestDirectives(head.fields) : .none
     return RoutedHead(
       head: consume head, domain: domain, path: path, query: query, key: RecordKey(key),
       directives: directives)

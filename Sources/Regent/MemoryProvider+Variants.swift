@@ -36,6 +36,10 @@ extension MemoryProvider {
     for record in store.records(request.key) where !RecordHead.selects(record.head, request.head.fields) {
       guard let head = RecordHead(record.head) else { continue }
       let old = candidate(record, head).fields
+      // What was fetched with credentials is shared by the origin's word to those alone: let it be asked about itself.
+      guard head.metadata.flags.contains(.authorized) == metadata.flags.contains(.authorized) else {
+        continue
+      }
       guard old.first(.etag) == tag, old.all(.vary) == fields.all(.vary) else { continue }
       let selecting = RecordHead.selectingValues(record.head)
       var own: [UInt8] = []
@@ -49,9 +53,9 @@ extension MemoryProvider {
   }
 
   /// RFC 9111 section 4.4: what is stored for a target is not used any more.
-  func invalidate(_ domain: Domain, path: ArraySlice<UInt8>, query: ArraySlice<UInt8>?) {
-    let target = domain.targetKey(path: path, query: query)
-    if let generations = domain.generations { return generations.invalidate(target) }
+  func invalidate(_ request: Request, path: ArraySlice<UInt8>, query: ArraySlice<UInt8>?) {
+    let target = request.domain.targetKey(path: path, query: query, for: request.head.fields)
+    if let generations = request.domain.generations { return generations.invalidate(target) }
     _ = store.remove(RecordKey(target)) { _ in true }
   }
 }

@@ -87,7 +87,10 @@ public final class MemoryProvider: ResponseHandler {
 
   /// What was stored and asked about is no answer any more when the origin gave one that must not be stored.
   private func forget(_ response: Response, _ request: Request) {
-    guard request.candidate != nil, request.method == .get, response.status < 500 else { return }
+    // An origin's error says nothing of what is stored; a 304 does, and a stored error may be what it confirms.
+    let isError = response.status >= 500 && response.cacheStatus.fwdStatus != 304
+    guard request.candidate != nil, request.method == .get, !isError else { return }
+    if case .refuse(let reason) = response.storability, reason.concernsRequestOnly { return }
     _ = store.remove(request.key) { RecordHead.selects($0.head, request.head.fields) }
   }
 
@@ -126,14 +129,14 @@ public final class MemoryProvider: ResponseHandler {
 
   /// RFC 9111 section 4.4: a successful unsafe request makes what is stored for its target unusable.
   private func invalidate(_ response: Response, _ request: Request) {
-    invalidate(request.domain, path: request.pathBytes, query: request.queryBytes)
+    invalidate(request, path: request.pathBytes, query: request.queryBytes)
     let origin = Invalidation.Origin(request)
     let fields = response.fields.parsed
     for reference in fields.all(.location) + fields.all(.contentLocation) {
       guard let target = Invalidation.sameOriginTarget(reference, of: origin, path: request.pathBytes) else {
         continue
       }
-      invalidate(request.domain, path: target.path[...], query: target.query.map { $0[...] })
+      invalidate(request, path: target.path[...], query: target.query.map { $0[...] })
     }
   }
 }

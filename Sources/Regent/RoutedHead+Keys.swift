@@ -8,11 +8,11 @@ import RegentLoop
 import RegentStorage
 
 extension Domain {
-  /// The key of a target under the domain's rules, without the keyed fields.
-  func targetKey(path: some Collection<UInt8>, query: ArraySlice<UInt8>?) -> [UInt8] {
-    var key: [UInt8] = []
-    key.reserveCapacity(keyPrefix.count + path.count + (query?.count ?? 0) + 8)
-    key.append(contentsOf: keyPrefix)
+  /// The key of a target under the domain's rules, for those who send these credentials; without the keyed fields.
+  func targetKey(
+    path: some Collection<UInt8>, query: ArraySlice<UInt8>?, for request: Fields
+  ) -> [UInt8] {
+    var key = keyStart(request, room: path.count + (query?.count ?? 0) + 8)
     if hasKeyRules {
       CacheKey.appendTarget(path: path, query: keyRules.query(query), onto: &key)
     } else {
@@ -26,14 +26,15 @@ extension Domain {
     let isStorable = head.method == .get || head.method == .head
     let (head, query) = isStorable ? rewritten(head) : (head, head.target.query)
     let bytes = head.fields.bytes
-    var key = targetKey(path: path.isEmpty ? [0x2F] : bytes[path], query: query.map { bytes[$0] })
+    var key = targetKey(
+      path: path.isEmpty ? [0x2F] : bytes[path], query: query.map { bytes[$0] }, for: head.fields)
     if let generations {
       CacheKey.append(component: generations.current(of: key), onto: &key)
       keyRules.appendFields(of: head.fields, onto: &key)
     }
     return RoutedHead(
       head: head, domain: self, path: path, query: query, key: RecordKey(key),
-      directives: RequestDirectives(head.fields))
+      directives: policy.honoursRequestDirectives ? RequestDirectives(head.fields) : .none)
   }
 
   /// The head with its query and its negotiation fields as the rules spell them, and where the query lies.

@@ -34,7 +34,8 @@ public final class MemoryStore: Sendable {
   /// The record under the key that `matches` accepts; nil where there is none. Of several it is the most recently stored
   /// one, unless `isBetter` says of another (the first) that it is preferred to it (the second).
   ///
-  /// A hit moves the record to the front of the order of use, at most once in two seconds of `now`.
+  /// A hit moves the record to the front of the order of use, unless it is in the newest quarter of what the order
+  /// spans, or was moved less than two seconds of `now` ago.
   public func lookup(
     _ key: RecordKey, now: Int64, where matches: (borrowing Record) -> Bool,
     preferring isBetter: (borrowing Record, borrowing Record) -> Bool = { _, _ in false }
