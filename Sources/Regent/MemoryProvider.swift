@@ -89,8 +89,9 @@ public final class MemoryProvider: ResponseHandler {
   private func forget(_ response: Response, _ request: Request) {
     // An origin's error says nothing of what is stored; a 304 does, and a stored error may be what it confirms.
     let isError = response.status >= 500 && response.cacheStatus.fwdStatus != 304
-    guard request.candidate != nil, request.method == .get, !isError else { return }
+    guard request.asksToConfirm, request.method == .get, !isError else { return }
     if case .refuse(let reason) = response.storability, reason.concernsRequestOnly { return }
+    if response.cacheStatus.fwdStatus == 304 { forgetTwins(of: response.fields.parsed, request) }
     _ = store.remove(request.key) { RecordHead.selects($0.head, request.head.fields) }
   }
 
@@ -119,7 +120,7 @@ public final class MemoryProvider: ResponseHandler {
     guard RecordHead.append(metadata, fields, request.head.fields, onto: &own) else { return }
     let linesStart = own.count
     StoredFields.split(fields, shared: &shared, own: &own)
-    if response.cacheStatus.fwdStatus == 304, fields.contains(.vary) {
+    if response.cacheStatus.fwdStatus == 304, fields.contains(.etag) {
       refreshTwins(of: fields, metadata, shared, lines: own[linesStart...], request)
     }
     _ = store.insert(request.key, head: own, sharedHead: shared, body: body, now: request.now) { record in
