@@ -59,7 +59,17 @@ extension MemoryProvider {
   /// The stored responses that a 304 identifies and the request does not select.
   private func twins(of fields: Fields, _ request: Request) -> [Record] {
     guard let tag = fields.first(.etag) else { return [] }
-    let twins = store.records(request.key).filter { record in
+    if tag.first == 0x22 { return others(tagged: tag, request) }
+    // A weak tag identifies the most recent one alone, which is the request's own unless it chose another.
+    guard request.candidate == nil, let chosen = request.candidate(confirmedBy: fields)?.fields.first(.etag)
+    else {
+      return []
+    }
+    return Array(others(tagged: chosen, request).prefix(1))
+  }
+
+  private func others(tagged tag: ArraySlice<UInt8>, _ request: Request) -> [Record] {
+    store.records(request.key).filter { record in
       guard !RecordHead.selects(record.head, request.head.fields), let head = RecordHead(record.head) else {
         return false
       }
@@ -67,9 +77,6 @@ extension MemoryProvider {
         StoredFields.value(of: .etag, in: lines).map { $0.map { lines[$0] }.elementsEqual(tag) } ?? false
       }
     }
-    if tag.first == 0x22 { return twins }
-    // A weak tag identifies the most recent one alone, which is the request's own unless it chose another.
-    return request.candidate == nil ? Array(twins.prefix(1)) : []
   }
 
   /// Whether a stored response can take over what another one's 304 says: it is selected by the same fields, and it was

@@ -88,10 +88,13 @@ public final class MemoryProvider: ResponseHandler {
   /// What was stored and asked about is no answer any more when the origin gave one that must not be stored.
   private func forget(_ response: Response, _ request: Request) {
     // An origin's error says nothing of what is stored; a 304 does, and a stored error may be what it confirms.
-    let isError = response.status >= 500 && response.cacheStatus.fwdStatus != 304
-    guard request.asksToConfirm, request.method == .get, !isError else { return }
-    if case .refuse(let reason) = response.storability, reason.concernsRequestOnly { return }
-    if response.cacheStatus.fwdStatus == 304 { forgetTwins(of: response.fields.parsed, request) }
+    let isConfirmed = response.cacheStatus.fwdStatus == 304
+    guard request.asksToConfirm, request.method == .get, isConfirmed || response.status < 500 else {
+      return
+    }
+    // Nor does an answer that only who asked for it forbids to store.
+    if !isConfirmed, case .refuse(let reason) = response.storability, reason.concernsRequestOnly { return }
+    if isConfirmed { forgetTwins(of: response.fields.parsed, request) }
     _ = store.remove(request.key) { RecordHead.selects($0.head, request.head.fields) }
   }
 
