@@ -34,7 +34,7 @@ extension MemoryProvider {
   ) {
     for record in twins(of: fields, request) {
       let selecting = RecordHead.selectingValues(record.head)
-      guard follows(record, fields, metadata) else {
+      guard follows(record, fields, metadata, request) else {
         _ = store.remove(request.key) { RecordHead.selectingValues($0.head) == selecting }
         continue
       }
@@ -79,12 +79,18 @@ extension MemoryProvider {
     }
   }
 
-  /// Whether a stored response can take over what another one's 304 says: it is selected by the same fields, and it was
-  /// fetched with credentials only where that one was (section 3.5).
-  private func follows(_ record: Record, _ fields: Fields, _ metadata: StoredMetadata) -> Bool {
-    guard let head = RecordHead(record.head) else { return false }
-    return head.metadata.flags.contains(.authorized) == metadata.flags.contains(.authorized)
-      && candidate(record, head).fields.all(.vary) == fields.all(.vary)
+  /// Whether a stored response can take over what a 304 made of another one: both were stored alike, and fetched with
+  /// credentials or not (section 3.5). What the 304 itself said is not known any more.
+  private func follows(_ record: Record, _ fields: Fields, _ metadata: StoredMetadata, _ request: Request)
+    -> Bool
+  {
+    guard let head = RecordHead(record.head), let confirmed = request.candidate(confirmedBy: fields) else {
+      return false
+    }
+    let old = candidate(record, head).fields
+    return head.metadata.status == metadata.status
+      && head.metadata.flags.contains(.authorized) == metadata.flags.contains(.authorized)
+      && old.all(.vary) == fields.all(.vary) && old.isSame(as: confirmed.fields)
   }
 
   /// RFC 9111 section 4.4: what is stored for a target is not used any more.
@@ -155,5 +161,15 @@ extension Request {
   func candidate(confirmedBy notModified: Fields) -> Candidate? {
     if let candidate { return candidate }
     return Validation.selected(among: variants.map(\.fields), by: notModified).map { variants[$0] }
+  }
+}
+
+extension Fields {
+  /// Whether both have the same lines in the same order.
+  fileprivate func isSame(as other: Fields) -> Bool {
+    lines.count == other.lines.count
+      && zip(lines, other.lines).allSatisfy {
+        name(of: $0).equalsIgnoringCase(other.name(of: $1)) && value(of: $0) == other.value(of: $1)
+      }
   }
 }
