@@ -39,13 +39,15 @@ extension Model {
       if message.asked.method != request.method || message.asked.target != request.target {
         return "another question was put to the origin: \(message.asked.method) \(message.asked.target)"
       }
-      guard let tag = message.asked.fields.first("if-none-match"),
-        tag != request.fields.first("if-none-match")
+      guard let tags = message.asked.fields.first("if-none-match"),
+        tags != request.fields.first("if-none-match")
       else { continue }
-      let isKnown = entries.values.contains { entry in
-        entry.target == request.target && entry.editions.contains { $0.fields.first("etag") == tag }
+      for tag in members(of: [tags]) {
+        let isKnown = entries.values.contains { entry in
+          entry.target == request.target && entry.editions.contains { $0.fields.first("etag") == tag }
+        }
+        if !isKnown { return "4.3.1: it asked about \(tag), which is not stored" }
       }
-      if !isKnown { return "4.3.1: it asked about \(tag), which is not stored" }
     }
     return nil
   }

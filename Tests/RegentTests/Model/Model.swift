@@ -72,6 +72,7 @@ final class Model {
       return edition
     }
     guard !identified.isEmpty else { return }
+    refreshTwins(of: serial, message, request)
     // Section 5.2.1.5: nothing of an answer to this request is stored, not even its fields.
     let isUnstored = directives(request.fields).has("no-store")
     // A HEAD's 304 must freshen as well; Regent's does not yet, and so the older form may still be there.
@@ -82,8 +83,10 @@ final class Model {
 
   /// The editions that a 304 identifies, with its fields.
   func confirmed(_ entry: Entry, _ message: Told, _ request: Asked) -> [Edition] {
-    entry.editions.filter { suitable(entry, $0, request) == nil && identifies(message.fields, $0.fields) }.map
-    {
+    entry.editions.filter {
+      identifies(message.fields, $0.fields)
+        && (suitable(entry, $0, request) == nil || isOffered($0, entry, message, request))
+    }.map {
       var edition = $0
       edition.fields = updated($0.fields, by: message.fields)
       edition.optional.subtract(message.fields.names.subtracting(section31(message.fields)))
@@ -93,6 +96,30 @@ final class Model {
       edition.responseTime = message.responseTime
       edition.selectors = directives(request.fields).has("no-store") ? [request] : $0.selectors + [request]
       return edition
+    }
+  }
+
+  /// Section 4.3.1: a stored response that Vary does not select may be the answer where the origin was told its tag
+  /// and its 304 has a validator.
+  private func isOffered(_ edition: Edition, _ entry: Entry, _ message: Told, _ request: Asked) -> Bool {
+    guard entry.target == request.target, request.method == "GET", section3(edition) == nil,
+      message.fields.has("etag") || message.fields.has("last-modified"),
+      let tag = edition.fields.first("etag")
+    else { return false }
+    return members(of: message.asked.fields.values("if-none-match")).contains(tag)
+  }
+
+  /// Section 4.3.4: what a 304 with a strong tag is about besides the response that it confirmed.
+  private func refreshTwins(of serial: Int, _ message: Told, _ request: Asked) {
+    guard let tag = message.fields.first("etag"), tag.hasPrefix("\"") else { return }
+    for (other, entry) in entries where other != serial && entry.target == request.target {
+      for edition in entry.editions where edition.fields.first("etag") == tag {
+        var newer = message.edition(edition.status, request)
+        newer.fields = updated(edition.fields, by: message.fields)
+        newer.selectors = edition.selectors
+        newer.optional = edition.optional.union(directives(newer.fields).fields(of: "no-cache"))
+        entries[other]?.editions.append(newer)
+      }
     }
   }
 
