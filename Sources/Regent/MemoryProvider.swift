@@ -83,7 +83,10 @@ public final class MemoryProvider: ResponseHandler {
     // An origin's error says nothing of what is stored; a 304 does, and a stored error may be what it confirms.
     let isError = response.status >= 500 && response.cacheStatus.fwdStatus != 304
     guard request.candidate != nil, request.method == .get, !isError else { return }
-    if case .refuse(let reason) = response.storability, reason.concernsRequestOnly { return }
+    if case .refuse(let reason) = response.storability, reason.concernsRequestOnly {
+      // Where this request has no credentials, the stored response's own forbid to share it as it is now.
+      guard reason == .authorization, !request.head.fields.contains(.authorization) else { return }
+    }
     _ = store.remove(request.key) { RecordHead.selects($0.head, request.head.fields) }
   }
 
