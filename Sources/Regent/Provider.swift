@@ -25,9 +25,12 @@ public struct Unhandled: Error, Sendable {
   public let reason: FwdReason?
   /// A stored response that could answer once it is validated.
   public let candidate: Candidate?
+  /// Stored responses that the request does not select, most recent first.
+  public let variants: [Candidate]
 
-  public init(_ reason: FwdReason? = nil, candidate: Candidate? = nil) {
+  public init(_ reason: FwdReason? = nil, candidate: Candidate? = nil, variants: [Candidate] = []) {
     self.reason = reason
     self.candidate = candidate
+    self.variants = variants
   }
 }

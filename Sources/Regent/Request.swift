@@ -17,13 +17,16 @@ public final class Request: Sendable {
   public let body: (any RequestBody)?
   /// A stored response that could answer once it is validated.
   public let candidate: Candidate?
+  /// Stored responses none of which the request selects, most recent first: the origin may confirm one.
+  public let variants: [Candidate]
   /// Why the nearest cache could not answer.
   public let forwarded: FwdReason
   let meters: LoopMeters
 
   init(
     _ routed: RoutedHead, directives: RequestDirectives, wall: Int64, now: Int64, body: (any RequestBody)?,
-    candidate: Candidate? = nil, forwarded: FwdReason = .bypass, meters: LoopMeters
+    candidate: Candidate? = nil, variants: [Candidate] = [], forwarded: FwdReason = .bypass,
+    meters: LoopMeters
   ) {
     self.routed = routed
     self.directives = directives
@@ -31,6 +34,7 @@ public final class Request: Sendable {
     self.now = now
     self.body = body
     self.candidate = candidate
+    self.variants = variants
     self.forwarded = forwarded
     self.meters = meters
   }
@@ -57,6 +61,7 @@ public final class Request: Sendable {
     return Request(
       routed, directives: directives, wall: wall, now: now, body: body,
       candidate: candidate ?? unhandled.candidate,
+      variants: variants.isEmpty ? unhandled.variants : variants,
       forwarded: forwarded == .bypass ? unhandled.reason ?? .bypass : forwarded, meters: meters)
   }
 
