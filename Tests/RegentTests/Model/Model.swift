@@ -30,14 +30,21 @@ final class Model {
     guard let status = message.status else { return }
     invalidate(message, request, status)
     if status == 304, message.isConditional {
-      guard let served else { return }
-      return confirm(served, message, request)
+      if let served { return confirm(served, message, request) }
+      // A 416 does not say of which response it is: it may be any of them.
+      for serial in entries.keys where entries[serial]?.target == request.target {
+        let old = entries[serial]?.editions ?? []
+        confirm(serial, message, request)
+        entries[serial]?.editions += old
+      }
+      return
     }
     if request.method == "HEAD", status == 200 { freshen(message, request) }
     guard let serial = message.serial else { return }
+    let edition = message.edition(status, request)
     entries[serial] = Entry(
-      serial: serial, target: request.target, body: message.body,
-      editions: [kept(message.edition(status, request))], arrival: exchanges)
+      serial: serial, target: request.target, body: message.body, whole: message.whole,
+      editions: ([edition] + combined(edition, request.target)).map(kept), arrival: exchanges)
   }
 
   /// Section 3.1: what of a response is stored.
@@ -45,7 +52,7 @@ final class Model {
     var edition = edition
     let never = section31(edition.fields)
     edition.fields.all.removeAll { never.contains($0.name) }
-    edition.optional = Set(directives(edition.fields).fields(of: "no-cache"))
+    edition.optional.formUnion(directives(edition.fields).fields(of: "no-cache"))
     return edition
   }
 
@@ -73,11 +80,13 @@ final class Model {
     }
     guard !identified.isEmpty else { return }
     refreshTwins(of: serial, message, request)
-    // Section 5.2.1.5: nothing of an answer to this request is stored, not even its fields.
-    let isUnstored = directives(request.fields).has("no-store")
+    // Sections 3.5 and 5.2.1.5: nothing of an answer to such a request is stored, not even its fields.
+    let isUnstored =
+      directives(request.fields).has("no-store")
+      || request.fields.has("authorization") && identified.allSatisfy { section3($0) != nil }
     // A HEAD's 304 must freshen as well; Regent's does not yet, and so the older form may still be there.
-    entries[serial]?.editions =
-      isUnstored || request.method == "HEAD" ? entry.editions + identified : identified
+    let mayStay = isUnstored || request.method == "HEAD"
+    entries[serial]?.editions = mayStay ? entry.editions + identified : identified
     entries[serial]?.arrival = exchanges
   }
 
@@ -149,6 +158,8 @@ struct Told: Sendable {
   var status: Int?
   var fields = Lines()
   var body = ""
+  /// The whole content that the body is, or is a part of.
+  var whole = ""
   /// The number that a response with content of its own carries.
   var serial: Int?
   var requestTime: Int64 = 0
