@@ -88,7 +88,7 @@ public final class UpstreamProvider: Provider {
     let loop = connection.stream.loop
     var writer = MessageWriter(reusing: loop.takeBuffer())
     defer { loop.giveBack(writer.takeBytes()) }
-    writeHead(request, identity, &writer)
+    writer.head(asking: identity, request, via: via)
     do throws(StreamError) {
       try await connection.stream.write(writer.bytes, stall: timeouts.writeStall)
     } catch {
@@ -137,26 +137,6 @@ public final class UpstreamProvider: Provider {
     }
   }
 
-  private func writeHead(_ request: Request, _ identity: OriginIdentity, _ writer: inout MessageWriter) {
-    let fields = request.isForCache ? request.head.fields.withoutUnkeyed() : request.head.fields
-    writer.requestLine(request.method, identity: identity, request: request)
-    writer.field(.host, bytes: identity.authority)
-    writer.forwarded(fields, except: RequestFields.kept(from: request))
-    if let candidate = request.candidate {
-      var conditions = Fields()
-      _ = Validation.addConditions(from: candidate.fields, to: &conditions)
-      for line in conditions.lines { writer.line(line, of: conditions) }
-    }
-    switch request.body?.framing {
-    case .length(let length)?: writer.field(.contentLength, decimal: length)
-    case .chunked?: writer.field(.transferEncoding, "chunked")
-    case nil, .some(.none), .untilClose?:
-      if request.head.framing == .length(0) { writer.field(.contentLength, decimal: 0) }
-    }
-    writer.field(.via, bytes: via)
-    writer.endHead()
-  }
-
   // MARK: Answering
 
   private func respond(
@@ -166,10 +146,7 @@ public final class UpstreamProvider: Provider {
     do throws(Failure) {
       let framing = try Self.framing(head, request.method)
       let body = try self.body(connection, head, framing)
-      if head.status == 304, let candidate = request.candidate {
-        return confirm(candidate, head, request, requestTime, responseTime)
-      }
-      return fetched(head, body, request, requestTime, responseTime)
+      return Received(head, requestTime: requestTime, responseTime: responseTime).response(to: request, body)
     } catch {
       connection.close()
       throw error
@@ -200,57 +177,30 @@ public final class UpstreamProvider: Provider {
     Task(executorPreference: loop) { await bound.value.fill(writer, framing, keepAlive: keepAlive, timeouts) }
     return .stream(stream)
   }
-
-  private func fetched(
-    _ head: ResponseHead, _ body: ResponseBody, _ request: Request, _ requestTime: Int64,
-    _ responseTime: Int64
-  ) -> Response {
-    let status = UInt16(head.status)
-    var response = Response(
-      status: head.status, fields: .parsed(head.fields), body: body,
-      cacheStatus: CacheStatus(.forwarded(request.forwarded)))
-    response.storability = Storability.decide(
-      method: request.method, requestFields: request.head.fields, requestDirectives: request.directives,
-      status: status, responseFields: head.fields, policy: request.domain.policy)
-    // The content may have decided the answer, and it is no part of the key.
-    if request.body != nil { response.storability = .refuse(.requestContent) }
-    if response.storability == .store {
-      response.metadata = StoredMetadata(
-        status: status, fields: head.fields, requestTime: requestTime, responseTime: responseTime,
-        policy: request.domain.policy, hasQuery: request.query != nil)
-      response.cacheStatus.ttl = response.metadata?.remainingFreshness(
-        policy: request.domain.policy, now: responseTime)
-    } else if case .refuse(let reason) = response.storability, request.forwarded != .bypass {
-      response.cacheStatus.detail = .refused(reason)
-    }
-    return response
-  }
-
-  /// The stored response that a 304 confirms, with the fields that it brings (RFC 9111 section 4.3.4); they may forbid
-  /// to store it again. Nil where it confirms another one.
-  private func confirm(
-    _ candidate: Candidate, _ head: ResponseHead, _ request: Request, _ requestTime: Int64,
-    _ responseTime: Int64
-  ) -> Response? {
-    guard let fields = Validation.freshened(stored: candidate.fields, by: head.fields) else { return nil }
-    let metadata = StoredMetadata(
-      status: candidate.metadata.status, fields: fields, received: head.fields, requestTime: requestTime,
-      responseTime: responseTime, policy: request.domain.policy, hasQuery: request.query != nil)
-    var response = Response(
-      status: Int(metadata.status), fields: .parsed(fields), body: candidate.body,
-      cacheStatus: CacheStatus(
-        .forwarded(request.forwarded), fwdStatus: 304,
-        ttl: metadata.remainingFreshness(policy: request.domain.policy, now: responseTime)))
-    response.metadata = metadata
-    response.age = metadata.currentAge(now: responseTime)
-    response.storability = Storability.decide(
-      method: request.method, requestFields: request.head.fields, requestDirectives: request.directives,
-      status: metadata.status, responseFields: fields, policy: request.domain.policy)
-    return response
-  }
 }
 
 extension MessageWriter {
+  /// The head that asks an origin for a request's answer.
+  mutating func head(asking identity: OriginIdentity, _ request: Request, via: [UInt8]) {
+    let fields = request.isForCache ? request.head.fields.withoutUnkeyed() : request.head.fields
+    requestLine(request.method, identity: identity, request: request)
+    field(.host, bytes: identity.authority)
+    forwarded(fields, except: RequestFields.kept(from: request))
+    if let candidate = request.candidate {
+      var conditions = Fields()
+      _ = Validation.addConditions(from: candidate.fields, to: &conditions)
+      for line in conditions.lines { self.line(line, of: conditions) }
+    }
+    switch request.body?.framing {
+    case .length(let length)?: field(.contentLength, decimal: length)
+    case .chunked?: field(.transferEncoding, "chunked")
+    case nil, .some(.none), .untilClose?:
+      if request.head.framing == .length(0) { field(.contentLength, decimal: 0) }
+    }
+    field(.via, bytes: via)
+    endHead()
+  }
+
   mutating func requestLine(_ method: Method, identity: OriginIdentity, request: Request) {
     let asked = request.head.target
     // RFC 9112 section 3.2.4: OPTIONS for an origin as a whole, in either form, is asked with an asterisk.
