@@ -24,6 +24,8 @@ final class LoopServer {
   private var connections: [ObjectIdentifier: ClientConnection] = [:]
   private var surplus = 0
   private var recent = RecentHeads()
+  /// For answers with several ranges.
+  var boundaries = Boundaries()
   private var lastHost: (host: ArraySlice<UInt8>, routes: [Router.Route], isLoopback: Bool) = ([], [], false)
 
   /// How many connections beyond the limit each loop lets in, so that the admin pages can still be asked why.

@@ -19,7 +19,11 @@ public final class MemoryProvider: ResponseHandler {
     guard request.method == .get || request.method == .head else { throw Unhandled(.method) }
     // Content is no part of the key, and an origin may answer by it.
     guard request.domain.policy.kind != .networkOnly, request.body == nil else { throw Unhandled(.bypass) }
-    guard let record = find(request) else { throw Unhandled(.uriMiss) }
+    var holdsParts = false
+    guard let record = find(request, &holdsParts) else {
+      guard holdsParts, request.method == .get else { throw Unhandled(.uriMiss) }
+      return try answerFromParts(request)
+    }
     guard let head = RecordHead(record.head) else { throw Unhandled(.miss) }
     let policy = request.domain.policy
     switch Reuse.decide(head.metadata, request: request.directives, policy: policy, now: request.wall) {
@@ -36,10 +40,14 @@ public final class MemoryProvider: ResponseHandler {
     }
   }
 
-  private func find(_ request: Request) -> Record? {
+  private func find(_ request: Request, _ holdsParts: inout Bool) -> Record? {
     let routed = request.routed
     return store.lookup(routed.key, now: request.now) { record in
-      RecordHead.selects(record.head, routed.head.fields)
+      guard !RecordHead.isPart(record.head) else {
+        holdsParts = true
+        return false
+      }
+      return RecordHead.selects(record.head, routed.head.fields)
     }
   }
 
@@ -57,7 +65,7 @@ public final class MemoryProvider: ResponseHandler {
     return response
   }
 
-  private func candidate(_ record: Record, _ head: RecordHead) -> Candidate {
+  func candidate(_ record: Record, _ head: RecordHead) -> Candidate {
     let fields = ResponseFields.stored(shared: record.sharedHead, own: head.lines).parsed
     return Candidate(metadata: head.metadata, fields: fields, body: record.responseBody)
   }
@@ -71,10 +79,13 @@ public final class MemoryProvider: ResponseHandler {
     guard response.storability == .store, let metadata = response.metadata, request.method == .get else {
       return forget(response, request)
     }
+    if response.status == 206 { return keepPart(response, metadata, request) }
     switch response.body {
     case .empty: insert(.bytes([]), response, metadata, request)
     case .whole(let slice): insert(.slices([slice]), response, metadata, request)
     case .stream(let stream): keep(stream, response, metadata, request)
+    case .composed(let pieces):
+      keep(pieces) { self.insert(.slices($0), response, metadata, request) }
     }
   }
 
@@ -103,13 +114,18 @@ public final class MemoryProvider: ResponseHandler {
   private func insert(
     _ body: OfferedBody, _ response: Response, _ metadata: StoredMetadata, _ request: Request
   ) {
-    let fields = response.fields.parsed
+    insert(body, response.fields.parsed, metadata, request)
+  }
+
+  func insert(_ body: OfferedBody, _ fields: Fields, _ metadata: StoredMetadata, _ request: Request) {
     var shared: [UInt8] = []
     var own: [UInt8] = []
     guard RecordHead.append(metadata, fields, request.head.fields, onto: &own) else { return }
     StoredFields.split(fields, shared: &shared, own: &own)
     _ = store.insert(request.key, head: own, sharedHead: shared, body: body, now: request.now) { record in
+      // A part takes the place of parts only: what is stored whole is worth more.
       RecordHead.selects(record.head, request.head.fields)
+        && (metadata.status != 206 || RecordHead.isPart(record.head))
     }
   }
 
@@ -176,6 +192,11 @@ struct RecordHead {
       return count == 0
         || Vary.matches(bytes.extracting(varyStart..<varyStart + count), requestFields: requestFields)
     }
+  }
+
+  /// Whether it is parts of a response that are stored, and not a whole one: then its status is 206.
+  static func isPart(_ head: Slice) -> Bool {
+    head.withBytes { $0.count >= 2 && $0[0] == 206 && $0[1] == 0 }
   }
 
   /// Appends everything but the lines; false where the response's Vary cannot be kept.

@@ -25,9 +25,12 @@ public struct Unhandled: Error, Sendable {
   public let reason: FwdReason?
   /// A stored response that could answer once it is validated.
   public let candidate: Candidate?
+  /// Stored parts that could answer together with the one that is missing.
+  public let missing: MissingPart?
 
-  public init(_ reason: FwdReason? = nil, candidate: Candidate? = nil) {
+  public init(_ reason: FwdReason? = nil, candidate: Candidate? = nil, missing: MissingPart? = nil) {
     self.reason = reason
     self.candidate = candidate
+    self.missing = missing
   }
 }

@@ -20,6 +20,9 @@ struct Received {
   /// The response that it makes for a request; nil where it confirms a stored one that it does not know.
   func response(to request: Request, _ body: ResponseBody) -> Response? {
     if head.status == 304, let candidate = request.candidate { return confirm(candidate, request) }
+    if let missing = request.missing, head.status == 206 || head.status == 416 {
+      return complete(missing, body, request)
+    }
     return fetched(body, request)
   }
 
@@ -31,6 +34,7 @@ struct Received {
     response.storability = Storability.decide(
       method: request.method, requestFields: request.head.fields, requestDirectives: request.directives,
       status: status, responseFields: head.fields, policy: request.domain.policy)
+    if status == 206, !isPart { response.storability = .refuse(.partial) }
     // The content may have decided the answer, and it is no part of the key.
     if request.body != nil { response.storability = .refuse(.requestContent) }
     if response.storability == .store {
@@ -42,6 +46,42 @@ struct Received {
     } else if case .refuse(let reason) = response.storability, request.forwarded != .bypass {
       response.cacheStatus.detail = .refused(reason)
     }
+    return response
+  }
+
+  /// Whether a 206 says what it is: one part, whose length its content announces, or does not.
+  private var isPart: Bool {
+    if case .part? = ContentRange(head.fields) { true } else { false }
+  }
+
+  /// The stored parts together with the one that was missing (RFC 9111 section 3.4); nil where they do not belong together.
+  private func complete(_ missing: MissingPart, _ body: ResponseBody, _ request: Request) -> Response? {
+    let date = head.fields.first(.date).flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
+    guard head.status == 206, let new = BodyPieces(body),
+      let (parts, stretches) = missing.parts.completed(
+        missing.gap, by: head.fields, bodyCount: new.count, validator: missing.validator, date: date),
+      let fields = Validation.freshened(stored: missing.stored.fields, by: head.fields),
+      let old = BodyPieces(missing.stored.body)
+    else {
+      body.leaveUnread()
+      return nil
+    }
+    let status: UInt16 = parts.isWhole ? 200 : 206
+    let metadata = StoredMetadata(
+      status: status, fields: fields, received: head.fields, requestTime: requestTime,
+      responseTime: responseTime, policy: request.domain.policy, hasQuery: request.query != nil)
+    let pieces = BodyPieces(stretches, of: old, missing.parts, and: new, from: missing.gap.first)
+    var response = Response(
+      status: Int(status), fields: .parsed(fields), body: pieces.body,
+      cacheStatus: CacheStatus(
+        .forwarded(request.forwarded), fwdStatus: 206,
+        ttl: metadata.remainingFreshness(policy: request.domain.policy, now: responseTime)))
+    response.metadata = metadata
+    response.age = metadata.currentAge(now: responseTime)
+    response.parts = parts.isWhole ? nil : parts
+    response.storability = Storability.decide(
+      method: request.method, requestFields: request.head.fields, requestDirectives: request.directives,
+      status: status, responseFields: fields, policy: request.domain.policy)
     return response
   }
 

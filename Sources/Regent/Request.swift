@@ -17,13 +17,16 @@ public final class Request: Sendable {
   public let body: (any RequestBody)?
   /// A stored response that could answer once it is validated.
   public let candidate: Candidate?
+  /// Stored parts that could answer together with the one that is missing.
+  public let missing: MissingPart?
   /// Why the nearest cache could not answer.
   public let forwarded: FwdReason
   let meters: LoopMeters
 
   init(
     _ routed: RoutedHead, directives: RequestDirectives, wall: Int64, now: Int64, body: (any RequestBody)?,
-    candidate: Candidate? = nil, forwarded: FwdReason = .bypass, meters: LoopMeters
+    candidate: Candidate? = nil, missing: MissingPart? = nil, forwarded: FwdReason = .bypass,
+    meters: LoopMeters
   ) {
     self.routed = routed
     self.directives = directives
@@ -31,6 +34,7 @@ public final class Request: Sendable {
     self.now = now
     self.body = body
     self.candidate = candidate
+    self.missing = missing
     self.forwarded = forwarded
     self.meters = meters
   }
@@ -56,7 +60,7 @@ public final class Request: Sendable {
     guard unhandled.candidate != nil || unhandled.reason != nil else { return self }
     return Request(
       routed, directives: directives, wall: wall, now: now, body: body,
-      candidate: candidate ?? unhandled.candidate,
+      candidate: candidate ?? unhandled.candidate, missing: missing ?? unhandled.missing,
       forwarded: forwarded == .bypass ? unhandled.reason ?? .bypass : forwarded, meters: meters)
   }
 
@@ -96,5 +100,22 @@ public struct Candidate: Sendable {
     self.metadata = metadata
     self.fields = fields
     self.body = body
+  }
+}
+
+/// Stored parts of a representation of which one contiguous piece is missing for a request (RFC 9111 section 3.4).
+public struct MissingPart: Sendable {
+  /// The stored response; its body is the parts, one behind the other.
+  public let stored: Candidate
+  public let parts: Parts
+  public let gap: Parts.Gap
+  /// What identifies the representation; without it nothing can be combined.
+  public let validator: StrongValidator?
+
+  public init(stored: Candidate, parts: Parts, gap: Parts.Gap) {
+    self.stored = stored
+    self.parts = parts
+    self.gap = gap
+    validator = StrongValidator(stored.fields, date: stored.metadata.date)
   }
 }

@@ -19,7 +19,8 @@ enum RequestFields {
     guard request.isForCache else { return ownOnly }
     // Without its If-Range, a range would be cut out of whatever the origin has now; and the question whether a
     // stored response holds is about the whole of it.
-    let isWhole = request.candidate != nil || request.head.fields.contains(.ifRange)
+    let isWhole =
+      request.candidate != nil || request.missing != nil || request.head.fields.contains(.ifRange)
     return isWhole ? rangeToo : conditionalToo
   }
 }

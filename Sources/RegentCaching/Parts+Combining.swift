@@ -45,7 +45,7 @@ extension Parts {
     guard case .part(let range, let complete)? = ContentRange(fields), range.lowerBound == gap.first,
       bodyCount == range.count, let validator, validator == StrongValidator(fields, date: date)
     else { return nil }
-    let end = gap.last.map { $0 + 1 } ?? complete ?? self.complete
+    guard let end = gap.last.map({ $0 + 1 }) ?? complete ?? self.complete else { return nil }
     // An end beyond the length of the whole, which was not known, is met by the last byte.
     guard range.upperBound == min(end, complete ?? end) else { return nil }
     return combined(with: range, complete: complete)

@@ -46,10 +46,14 @@ public struct Parts: Sendable, Equatable {
     guard case .part(let range, let complete)? = ContentRange(fields), bodyCount > 0,
       bodyCount == range.count || isExact && bodyCount < range.count
     else { return nil }
+    guard bodyCount < range.count else {
+      self.init([range], complete: complete)
+      return
+    }
     let end = range.lowerBound + bodyCount
-    let reachesEnd = complete == range.upperBound
-    self.init(
-      [range.lowerBound..<end], complete: reachesEnd ? end : bodyCount == range.count ? complete : nil)
+    // What reached the end still does; but never may too short a content stand for the whole.
+    let complete = range.lowerBound > 0 && complete == range.upperBound ? end : nil
+    self.init([range.lowerBound..<end], complete: complete)
   }
 
   /// The bytes that are stored.

@@ -56,7 +56,7 @@ public enum RefusalReason: String, Sendable, CaseIterable {
   case method
   /// An interim response, or a 304, is no response to store.
   case status
-  /// 206 and 416: parts are not stored, nor what only the asking for one brought about (section 3.3).
+  /// 416, and a 206 that nobody asked for or that does not say in one Content-Range what it is (section 3.3).
   case partial
   /// The domain's policy stores nothing.
   case networkOnly = "network-only"

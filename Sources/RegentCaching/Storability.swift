@@ -14,6 +14,8 @@ public enum Storability: Sendable, Equatable {
     responseFields: Fields, policy: CachePolicy
   ) -> Storability {
     if let reason = refusal(method, status, policy) { return .refuse(reason) }
+    // RFC 9110 section 15.3.7: a part that nobody asked for is none.
+    if status == 206, !requestFields.contains(.range) { return .refuse(.partial) }
     let directives = ResponseDirectives(responseFields)
     let asked = policy.honoursRequestDirectives ? requestDirectives : .none
     let reason =
@@ -27,7 +29,7 @@ public enum Storability: Sendable, Equatable {
   private static func refusal(_ method: Method, _ status: UInt16, _ policy: CachePolicy) -> RefusalReason? {
     if policy.kind == .networkOnly { return .networkOnly }
     if method != .get { return .method }
-    if status == 206 || status == 416 { return .partial }
+    if status == 416 { return .partial }
     return status < 200 || status > 599 || status == 304 ? .status : nil
   }
 
