@@ -83,6 +83,8 @@ public final class MemoryProvider: ResponseHandler {
     switch response.body {
     case .empty: insert(.bytes([]), response, metadata, request)
     case .whole(let slice): insert(.slices([slice]), response, metadata, request)
+    // A stored body that a 304 confirmed: nothing is to be waited for.
+    case .stream(let stream) where stream.isWhole: insert(.stream(stream), response, metadata, request)
     case .stream(let stream): keep(stream, response, metadata, request)
     case .composed(let pieces):
       keep(pieces) { self.insert(.slices($0), response, metadata, request) }

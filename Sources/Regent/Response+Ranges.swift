@@ -9,7 +9,8 @@ import RegentStorage
 extension Response {
   /// The response that the request's Range makes of this one: 206, 416, or the same.
   func cut(for request: Request, _ boundaries: inout Boundaries) -> Response {
-    guard request.head.fields.contains(.range), request.method == .get, status == 200 || parts != nil,
+    guard request.head.fields.contains(.range), request.method == .get,
+      status == 200 || status == 206 && parts != nil,
       let whole = BodyPieces(body)
     else { return self }
     let fields = fields.parsed

@@ -52,8 +52,8 @@ public struct Parts: Sendable, Equatable {
     }
     let end = range.lowerBound + bodyCount
     // What reached the end still does; but never may too short a content stand for the whole.
-    let complete = range.lowerBound > 0 && complete == range.upperBound ? end : nil
-    self.init([range.lowerBound..<end], complete: complete)
+    let reachesEnd = range.lowerBound > 0 && complete == range.upperBound
+    self.init([range.lowerBound..<end], complete: reachesEnd ? end : nil)
   }
 
   /// The bytes that are stored.
