@@ -111,6 +111,18 @@ extension MemoryProvider {
     }
   }
 
+  /// RFC 9111 section 3.3: what came of a response before it broke off is a part.
+  func keep(
+    _ remains: Remains, after failure: BodyFailure, _ response: Response, _ metadata: StoredMetadata,
+    _ request: Request
+  ) {
+    guard failure == .originClosedEarly || failure == .originTimedOut else { return }
+    let slices = remains.slices
+    let count = slices.reduce(0) { $0 + $1.count }
+    guard count > 0, let part = Parts([0..<count], complete: remains.complete) else { return }
+    insert(slices, response.fields.parsed, part, metadata, request)
+  }
+
   /// RFC 9111 section 3.4: parts with the same strong validator become one record, in the end a whole response; others
   /// give way to what came last.
   private func combine(
@@ -138,6 +150,30 @@ extension MemoryProvider {
       for value in parts.contentRanges { fields.append(.contentRange, value) }
     }
     insert(.slices(slices), fields, metadata, request)
+  }
+}
+
+/// The beginning of a response that may break off: held on to where it could be completed later.
+struct Remains: Sendable {
+  /// At the first byte, which is not dropped as long as it is there.
+  let reader: BodyReader
+  let complete: Int
+
+  /// Nil where the length or a strong validator is lacking.
+  init?(of stream: BodyStream, _ response: Response) {
+    guard response.status == 200, let complete = stream.expected, let metadata = response.metadata,
+      StrongValidator(response.fields.parsed, date: metadata.date) != nil, let reader = stream.makeReader()
+    else { return nil }
+    self.reader = reader
+    self.complete = complete
+  }
+
+  /// The bytes that arrived.
+  var slices: [Slice] {
+    var all: [Slice] = []
+    // A body that broke off throws behind its last byte: that is its end here.
+    while case .slices(let slices)? = try? reader.available() { all += slices }
+    return all
   }
 }
 

@@ -104,12 +104,16 @@ public final class MemoryProvider: ResponseHandler {
     guard let loop = EventLoop.current, stream.keep(limit: store.maxObject, account: store.budget) else {
       return
     }
+    let remains = Remains(of: stream, response)
     Task(executorPreference: loop) {
-      if case .finished = await stream.completion() {
-        self.insert(.stream(stream), response, metadata, request)
-      } else {
+      switch await stream.completion() {
+      case .finished: self.insert(.stream(stream), response, metadata, request)
+      case .failed(let failure):
+        if let remains { self.keep(remains, after: failure, response, metadata, request) }
         stream.stopKeeping()
+      case .tooLarge: stream.stopKeeping()
       }
+      remains?.reader.leave()
     }
   }
 

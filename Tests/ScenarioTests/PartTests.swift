@@ -295,4 +295,22 @@ struct PartTests {
     #expect(try stage.get("/a", ["Range: bytes=0-999"]).isHit)
     #expect(throws: (any Error).self) { try stage.get("/a") }
   }
+
+  @Test("a response that broke off is kept as a part, and only the rest of it is fetched")
+  func brokenOff() throws {
+    let content = Content("broken", count: 200_000)
+    let stage = try Stage { request, connection in
+      guard request["Range"] == nil else { return try content.answer(request, connection, Self.fresh) }
+      try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n")
+      try connection.send(Self.fresh.joined(separator: "\r\n") + "\r\n\r\n")
+      try connection.send(Array(content.bytes[..<150_000]))
+      connection.close()
+    }
+    #expect(throws: (any Error).self) { try stage.get("/a") }
+    #expect(try eventually { try stage.get("/a", ["Range: bytes=0-99"]).isHit })
+    let whole = try stage.get("/a")
+    #expect(whole.status == 200 && isSame(whole.body, content.bytes), "\(whole.head.raw)")
+    #expect(stage.origin.requests.last?["Range"] == "bytes=150000-")
+    #expect(try eventually { try stage.get("/a").isHit })
+  }
 }
