@@ -1,5 +1,6 @@
 // Parts of responses as a client and an origin see them (RFC 9111 sections 3.3 and 3.4): stored, used again, combined,
-// completed by what is missing, and never taken for the whole. Every byte is compared.
+// completed by what is missing, and never taken for the whole. Every byte is compared. One worker: what is stored behind
+// an answer is stored before the next request is read.
 
 import Testing
 
@@ -8,7 +9,7 @@ struct PartTests {
   private static let fresh = ["Cache-Control: max-age=600", "ETag: \"v1\""]
 
   private func stage(_ content: Content, _ fields: [String] = fresh) throws -> Stage {
-    try Stage { request, connection in try content.answer(request, connection, fields) }
+    try Stage(workers: 1) { request, connection in try content.answer(request, connection, fields) }
   }
 
   @Test("a part is stored and answers ranges within it, never the whole", arguments: [10, 200_000])
@@ -96,7 +97,7 @@ struct PartTests {
   func prefixAtOnce() throws {
     let content = Content("prefix", count: 200_000)
     let gate = Gate()
-    let stage = try Stage { request, connection in
+    let stage = try Stage(workers: 1) { request, connection in
       guard request["Range"] == "bytes=100000-" else {
         return try content.answer(request, connection, Self.fresh)
       }
@@ -152,7 +153,7 @@ struct PartTests {
   @Test(
     "what does not belong to the stored part is never combined: the whole is fetched", arguments: Refusal.all)
   func neverCombined(_ row: Refusal) throws {
-    let stage = try Stage { request, connection in
+    let stage = try Stage(workers: 1) { request, connection in
       if request["If-Range"] != nil {
         try connection.answer(row.status, row.fields + ["Cache-Control: max-age=600"], row.body)
       } else if request["Range"] != nil {
@@ -170,7 +171,7 @@ struct PartTests {
 
   @Test("an origin that has changed answers with the whole, which is taken")
   func changed() throws {
-    let stage = try Stage { request, connection in
+    let stage = try Stage(workers: 1) { request, connection in
       if request["If-Range"] == nil {
         try connection.answer(206, Self.fresh + ["Content-Range: bytes 0-4/10"], "01234")
       } else {
@@ -191,7 +192,9 @@ struct PartTests {
       (["Range: bytes=0-4"], ["Content-Range: bytes 0-3/10"]), ([], ["Content-Range: bytes 0-4/10"]),
     ])
   func invalid(_ asked: [String], _ fields: [String]) throws {
-    let stage = try Stage { request, connection in try connection.answer(206, Self.fresh + fields, "01234") }
+    let stage = try Stage(workers: 1) { request, connection in
+      try connection.answer(206, Self.fresh + fields, "01234")
+    }
     for round in 1...2 {
       let response = try stage.get("/a", asked)
       #expect(response.status == 206 && response.text == "01234" && !response.isHit, "\(response.head.raw)")
@@ -201,7 +204,7 @@ struct PartTests {
 
   @Test("parts of different representations: the newer one replaces the older")
   func newer() throws {
-    let stage = try Stage { request, connection in
+    let stage = try Stage(workers: 1) { request, connection in
       let isFirst = request["Range"] == "bytes=0-4"
       let fields = ["Cache-Control: max-age=600", "ETag: \"v\(isFirst ? 1 : 2)\""]
       try connection.answer(
@@ -216,7 +219,7 @@ struct PartTests {
   @Test("stale parts are validated by If-Range with what is missing, and fetched anew where nothing is")
   func stale() throws {
     let content = Content("stale", count: 1000)
-    let stage = try Stage { request, connection in
+    let stage = try Stage(workers: 1) { request, connection in
       let age = request.number == 1 ? 0 : 600
       try content.answer(request, connection, ["Cache-Control: max-age=\(age)", "ETag: \"v1\""])
     }
@@ -229,7 +232,7 @@ struct PartTests {
 
   @Test("parts are variants as responses are, invalidated as they are, and answer If-None-Match as they do")
   func sameRules() throws {
-    let stage = try Stage { request, connection in
+    let stage = try Stage(workers: 1) { request, connection in
       let fields = Self.fresh + ["Vary: Accept-Language", "Content-Range: bytes 0-4/10"]
       try connection.answer(
         request.method == "GET" ? 206 : 200, fields, request["Accept-Language"] ?? "01234")
@@ -250,7 +253,7 @@ struct PartTests {
 
   @Test("an independent suite's parts, whose content is a byte shorter than they say, answer by their start")
   func shortParts() throws {
-    let stage = try Stage { request, connection in
+    let stage = try Stage(workers: 1) { request, connection in
       let fields = ["Cache-Control: max-age=3600", "Content-Range: bytes 4-9/10"]
       try connection.answer(206, fields, "01234")
     }
@@ -265,7 +268,7 @@ struct PartTests {
 
   @Test("a part without validator: the rest is asked for, and a whole answer is taken")
   func withoutValidator() throws {
-    let stage = try Stage { request, connection in
+    let stage = try Stage(workers: 1) { request, connection in
       if request.number == 1 {
         try connection.answer(206, ["Cache-Control: max-age=3600", "Content-Range: bytes 0-4/10"], "01234")
       } else {
@@ -283,7 +286,7 @@ struct PartTests {
   )
   func earlyEnd() throws {
     let content = Content("early", count: 100_000)
-    let stage = try Stage { request, connection in
+    let stage = try Stage(workers: 1) { request, connection in
       guard request["If-Range"] != nil else { return try content.answer(request, connection, Self.fresh) }
       let lines = ["HTTP/1.1 206 Partial", "Content-Length: 99000", "Content-Range: bytes 1000-99999/100000"]
       try connection.send((lines + Self.fresh).joined(separator: "\r\n") + "\r\n\r\n")
@@ -299,7 +302,7 @@ struct PartTests {
   @Test("a response that broke off is kept as a part, and only the rest of it is fetched")
   func brokenOff() throws {
     let content = Content("broken", count: 200_000)
-    let stage = try Stage { request, connection in
+    let stage = try Stage(workers: 1) { request, connection in
       guard request["Range"] == nil else { return try content.answer(request, connection, Self.fresh) }
       try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n")
       try connection.send(Self.fresh.joined(separator: "\r\n") + "\r\n\r\n")

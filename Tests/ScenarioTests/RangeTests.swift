@@ -1,5 +1,5 @@
 // Ranges as a client and an origin see them (RFC 9110 section 14): cut out of what is stored, confirmed or arriving.
-// Every byte is compared.
+// Every byte is compared. One worker: what is stored behind an answer is stored before the next request is read.
 
 import Testing
 
@@ -22,8 +22,7 @@ struct Content: Sendable {
     throws
   {
     let lines = ["HTTP/1.1 \(status) Scripted", "Content-Length: \(body.count)"] + fields
-    try connection.send(lines.joined(separator: "\r\n") + "\r\n\r\n")
-    try connection.send(Array(body))
+    try connection.send(Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + body)
   }
 
   private func range(_ value: String?) -> Range<Int>? {
@@ -55,7 +54,7 @@ struct RangeTests {
 
   private func stored(_ size: Size) throws -> (Stage, Content) {
     let content = Content("ranges", count: size.count)
-    let stage = try Stage { request, connection in
+    let stage = try Stage(workers: 1) { request, connection in
       try content.send(200, Self.fresh, content.bytes[...], connection)
     }
     #expect(try stage.get("/a").body.count == size.count)
@@ -159,7 +158,7 @@ struct RangeTests {
   @Test("a stale response is confirmed whole, and its range leaves")
   func confirmed() throws {
     let content = Content("confirmed", count: 100_000)
-    let stage = try Stage { request, connection in
+    let stage = try Stage(workers: 1) { request, connection in
       if request["If-None-Match"] == "\"v1\"" {
         try connection.send("HTTP/1.1 304 Not Modified\r\nETag: \"v1\"\r\nCache-Control: max-age=60\r\n\r\n")
       } else {
@@ -179,7 +178,7 @@ struct RangeTests {
   @Test("an origin that knows no ranges: its 200 is cut as it leaves, and stored whole")
   func cutWhileFetched() throws {
     let content = Content("unknown", count: 300_000)
-    let stage = try Stage { request, connection in
+    let stage = try Stage(workers: 1) { request, connection in
       try content.send(200, ["Cache-Control: max-age=60"], content.bytes[...], connection)
     }
     let part = try stage.get("/a", ["Range: bytes=200000-200099"])
@@ -194,7 +193,7 @@ struct RangeTests {
   func arriving() throws {
     let content = Content("arriving", count: 2_000_000)
     let gate = Gate()
-    let stage = try Stage { request, connection in
+    let stage = try Stage(workers: 1) { request, connection in
       let lines = ["HTTP/1.1 200 OK", "Content-Length: 2000000", "Cache-Control: max-age=60"]
       try connection.send(lines.joined(separator: "\r\n") + "\r\n\r\n")
       try connection.send(Array(content.bytes[..<1_000_000]))
@@ -216,7 +215,7 @@ struct RangeTests {
 
   @Test("a response of unknown length is not cut while it arrives, and is when it is stored")
   func unknownLength() throws {
-    let stage = try Stage { request, connection in
+    let stage = try Stage(workers: 1) { request, connection in
       try connection.send(
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nCache-Control: max-age=60\r\n\r\n")
       try connection.send("5\r\n01234\r\n5\r\n56789\r\n0\r\n\r\n")
@@ -229,7 +228,7 @@ struct RangeTests {
 
   @Test("an early end of a response that is cut as it leaves breaks the client's connection")
   func earlyEnd() throws {
-    let stage = try Stage { request, connection in
+    let stage = try Stage(workers: 1) { request, connection in
       try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nbegin")
       connection.close()
     }
