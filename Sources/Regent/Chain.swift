@@ -143,6 +143,7 @@ extension Candidate {
         detail: .stale(reason)))
     response.metadata = metadata
     response.age = age
+    if parts != nil { response.parts = parts }
     return response
   }
 }

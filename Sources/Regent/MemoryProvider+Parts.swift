@@ -14,6 +14,10 @@ extension MemoryProvider {
     var metadata: StoredMetadata { candidate.metadata }
     var fields: Fields { candidate.fields }
     var validator: StrongValidator? { StrongValidator(fields, date: metadata.date) }
+
+    func unhandled(_ gap: Parts.Gap) -> Unhandled {
+      Unhandled(.partial, missing: MissingPart(stored: candidate, parts: parts, gap: gap))
+    }
   }
 
   // MARK: Answering
@@ -27,13 +31,17 @@ extension MemoryProvider {
       stored.metadata, request: request.directives, policy: request.domain.policy, now: request.wall)
     {
     case .serve(let age): return try use(stored, answer, request, age: age, detail: .none)
-    case .serveStale(let age, reason: .requestMaxStale):
-      return try use(stored, answer, request, age: age, detail: .stale(.requestMaxStale))
-    case .serveStale: throw Unhandled(.stale)
+    case .serveStale(let age, let reason):
+      var response = try use(stored, answer, request, age: age, detail: .stale(reason))
+      if reason != .requestMaxStale { response.revalidation = stored.candidate }
+      return response
     case .validate(let reason):
+      switch answer {
+      case .serve: throw Unhandled(reason.fwd, candidate: stored.candidate)
       // If-Range asks for the missing piece and validates those that are here (section 4.3).
-      guard case .fetch(let gap) = answer, stored.validator != nil else { throw Unhandled(reason.fwd) }
-      throw Unhandled(.partial, missing: MissingPart(stored: stored.candidate, parts: stored.parts, gap: gap))
+      case .fetch(let gap) where stored.validator != nil: throw stored.unhandled(gap)
+      case .fetch, .forward: throw Unhandled(reason.fwd)
+      }
     case .no(let reason): throw Unhandled(reason.fwd)
     }
   }
@@ -56,7 +64,7 @@ extension MemoryProvider {
       // Without a validator the piece could not be combined; but an origin may answer with the whole.
       let isForWhole = !request.head.fields.contains(.range)
       guard stored.validator != nil || isForWhole else { throw Unhandled(.partial) }
-      throw Unhandled(.partial, missing: MissingPart(stored: stored.candidate, parts: stored.parts, gap: gap))
+      throw stored.unhandled(gap)
     case .forward: throw Unhandled(.partial)
     }
   }
@@ -70,7 +78,8 @@ extension MemoryProvider {
     guard let parts = Parts(stored: whole.fields, bodyCount: record.bodyCount) else { return nil }
     let fields = whole.fields.without(FieldNameSet([.contentRange]))
     return Stored(
-      candidate: Candidate(metadata: head.metadata, fields: fields, body: whole.body), parts: parts)
+      candidate: Candidate(metadata: head.metadata, fields: fields, body: whole.body, parts: parts),
+      parts: parts)
   }
 
   // MARK: Keeping

@@ -99,6 +99,7 @@ struct Received {
         ttl: metadata.remainingFreshness(policy: request.domain.policy, now: responseTime)))
     response.metadata = metadata
     response.age = metadata.currentAge(now: responseTime)
+    if candidate.parts != nil { response.parts = candidate.parts }
     response.storability = Storability.decide(
       method: request.method, requestFields: request.head.fields, requestDirectives: request.directives,
       status: metadata.status, responseFields: fields, policy: request.domain.policy)

@@ -95,11 +95,14 @@ public struct Candidate: Sendable {
   public let metadata: StoredMetadata
   public let fields: Fields
   public let body: ResponseBody
+  /// The parts that the body is, where the response is not stored whole.
+  public let parts: Parts?
 
-  public init(metadata: StoredMetadata, fields: Fields, body: ResponseBody) {
+  public init(metadata: StoredMetadata, fields: Fields, body: ResponseBody, parts: Parts? = nil) {
     self.metadata = metadata
     self.fields = fields
     self.body = body
+    self.parts = parts
   }
 }
 
@@ -107,6 +110,7 @@ public struct Candidate: Sendable {
 public struct MissingPart: Sendable {
   /// The stored response; its body is the parts, one behind the other.
   public let stored: Candidate
+  /// Its parts.
   public let parts: Parts
   public let gap: Parts.Gap
   /// What identifies the representation; without it nothing can be combined.

@@ -216,7 +216,7 @@ struct PartTests {
     #expect(try !stage.get("/a", ["Range: bytes=0-4"]).isHit)
   }
 
-  @Test("stale parts are validated by If-Range with what is missing, and fetched anew where nothing is")
+  @Test("stale parts are validated by If-Range together with what is missing")
   func stale() throws {
     let content = Content("stale", count: 1000)
     let stage = try Stage(workers: 1) { request, connection in
@@ -228,6 +228,76 @@ struct PartTests {
     #expect(whole.status == 200 && isSame(whole.body, content.bytes))
     #expect(stage.origin.requests.last?["If-Range"] == "\"v1\"")
     #expect(try stage.get("/a").isHit)
+  }
+
+  @Test(
+    "a stale part that is asked for is confirmed by a 304, or replaced by the part that the origin has now")
+  func confirmed() throws {
+    let stage = try Stage(workers: 1) { request, connection in
+      if request.number == 2 {
+        try connection.send(
+          "HTTP/1.1 304 Not Modified\r\nETag: \"v1\"\r\nCache-Control: max-age=0\r\nX-New: 1\r\n\r\n")
+      } else {
+        let (tag, life, text) = request.number == 1 ? (1, 0, "01234") : (2, 600, "ABCDE")
+        let fields = ["Cache-Control: max-age=\(life)", "ETag: \"v\(tag)\"", "Content-Range: bytes 0-4/10"]
+        try connection.answer(206, fields, text)
+      }
+    }
+    _ = try stage.get("/a", ["Range: bytes=0-4"])
+    let confirmed = try stage.get("/a", ["Range: bytes=1-3"])
+    #expect(
+      confirmed.status == 206 && confirmed.text == "123" && confirmed["X-New"] == "1", "\(confirmed.head.raw)"
+    )
+    #expect(
+      confirmed["Content-Range"] == "bytes 1-3/10"
+        && confirmed.cacheStatus.contains("fwd=stale; fwd-status=304"))
+    let asked = try #require(stage.origin.requests.last)
+    #expect(asked["If-None-Match"] == "\"v1\"" && asked["Range"] == "bytes=1-3")
+    #expect(try stage.get("/a", ["Range: bytes=0-4"]).text == "ABCDE")
+    #expect(try stage.get("/a", ["Range: bytes=2-3"]).isHit)
+  }
+
+  @Test("stale parts answer where stale responses do: behind an error, and while they are revalidated")
+  func staleAnswers() throws {
+    let gate = Gate()
+    let stage = try Stage(workers: 1) { request, connection in
+      if request.number == 2, request.target == "/error" { return try connection.answer(503) }
+      if request.number == 2 { try gate.wait() }
+      let (age, text) = request.number == 1 ? (100, "01234") : (0, "ABCDE")
+      let life = "Cache-Control: max-age=60, stale-while-revalidate=\(request.target == "/swr" ? 600 : 0)"
+      let fields = [
+        life + ", stale-if-error=600", "Age: \(age)", "ETag: \"\(text)\"", "Content-Range: bytes 0-4/10",
+      ]
+      try connection.answer(206, fields, text)
+    }
+    for target in ["/error", "/swr"] {
+      #expect(try stage.get(target, ["Range: bytes=0-4"]).text == "01234")
+      let stale = try stage.get(target, ["Range: bytes=1-2"])
+      #expect(stale.status == 206 && stale.isHit && stale.text == "12", "\(stale.head.raw)")
+      #expect(stale["Content-Range"] == "bytes 1-2/10")
+    }
+    gate.open()
+    #expect(try eventually { try stage.get("/swr", ["Range: bytes=0-4"]).text == "ABCDE" })
+    #expect(stage.origin.requests.count == 4)
+  }
+
+  @Test("a part of unknown length is stored once its end is proven; one beyond the limit on objects is not")
+  func limits() throws {
+    let stage = try Stage(set: [Setting.maxObject("64KiB")], workers: 1) { request, connection in
+      let fields = Self.fresh.joined(separator: "\r\n")
+      try connection.send("HTTP/1.1 206 Partial\r\nTransfer-Encoding: chunked\r\n\(fields)\r\n")
+      let count = request.target == "/long" ? 100_000 : 5
+      try connection.send(
+        "Content-Range: bytes 0-\(count - 1)/1000000\r\n\r\n\(String(count, radix: 16))\r\n")
+      try connection.send(Pattern(for: request.target).bytes(count: count))
+      try connection.send("\r\n0\r\n\r\n")
+    }
+    for (target, isStored) in [("/short", true), ("/long", false)] {
+      #expect(try !stage.get(target, ["Range: bytes=0-99999"]).isHit)
+      let again = try stage.get(target, ["Range: bytes=1-3"])
+      #expect(again.isHit == isStored, "\(again.head.raw)")
+      if isStored { #expect(isSame(again.body, Pattern(for: target).bytes(from: 1, count: 3))) }
+    }
   }
 
   @Test("parts are variants as responses are, invalidated as they are, and answer If-None-Match as they do")
