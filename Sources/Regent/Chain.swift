@@ -57,7 +57,9 @@ public final class Chain: Sendable {
 
   private func finish(_ response: Response, _ request: Request, from index: Int) async -> Response {
     if response.revalidation != nil { revalidate(behind: response, request, from: index) }
-    if response.status >= 500, let stale = staleInstead(of: response, request) { return stale }
+    // A stored error that a 304 confirms is no failure of the origin's.
+    let isFailure = response.status >= 500 && response.cacheStatus.fwdStatus != 304
+    if isFailure, let stale = staleInstead(of: response, request) { return stale }
     return await handBack(response, request, from: index)
   }
 
@@ -65,7 +67,7 @@ public final class Chain: Sendable {
     var response = response
     for passed in links[..<index].reversed() where passed.domains.contains(number: request.domain.number) {
       guard let handler = passed.handler else { continue }
-      if response.storability == .store { response.cacheStatus.stored = true }
+      if response.storability.keeps { response.cacheStatus.stored = true }
       await handler.handle(response, for: request)
     }
     return response

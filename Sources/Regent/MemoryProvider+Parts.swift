@@ -140,13 +140,26 @@ extension MemoryProvider {
     guard let stored = parts(for: request), let validator = stored.validator,
       validator == StrongValidator(fields, date: metadata.date), let range = part.ranges.first,
       let (parts, stretches) = stored.parts.combined(with: range, complete: part.complete),
-      let joined = Validation.freshened(stored: stored.fields, by: fields),
+      let joined = Validation.freshened(stored: stored.fields, by: fields), mayShare(stored, joined, request),
       let old = BodyPieces(stored.candidate.body)
     else { return insert(slices, fields, part, metadata, request) }
+    var metadata = metadata
+    metadata.flags.formUnion(stored.metadata.flags.intersection(.authorized))
     var new = BodyPieces()
     for slice in slices { new.append(.slice(slice)) }
     let pieces = BodyPieces(stretches, of: old, stored.parts, and: new, from: range.lowerBound)
     insert(pieces.slices, joined, parts, metadata, request)
+  }
+
+  /// What was once fetched with credentials stays theirs, unless the fields that remain permit to share it (section 3.5).
+  private func mayShare(_ stored: Stored, _ fields: Fields, _ request: Request) -> Bool {
+    guard stored.metadata.flags.contains(.authorized) else { return true }
+    var asked = request.head.fields
+    asked.append(.authorization, [0x2A])
+    return Storability.decide(
+      method: .get, requestFields: asked, requestDirectives: .none, status: 200, responseFields: fields,
+      policy: request.domain.policy
+    ).keeps
   }
 
   private func insert(

@@ -76,7 +76,7 @@ public final class MemoryProvider: ResponseHandler {
     if Invalidation.applies(method: request.method, status: UInt16(clamping: response.status)) {
       return invalidate(response, request)
     }
-    guard response.storability == .store, let metadata = response.metadata, request.method == .get else {
+    guard response.storability.keeps, let metadata = response.metadata, request.method == .get else {
       return forget(response, request)
     }
     if response.status == 206 { return keepPart(response, metadata, request) }
@@ -93,7 +93,10 @@ public final class MemoryProvider: ResponseHandler {
 
   /// What was stored and asked about is no answer any more when the origin gave one that must not be stored.
   private func forget(_ response: Response, _ request: Request) {
-    guard request.candidate != nil, request.method == .get, response.status < 500 else { return }
+    // An origin's error says nothing of what is stored; a 304 does, and a stored error may be what it confirms.
+    let isError = response.status >= 500 && response.cacheStatus.fwdStatus != 304
+    guard request.candidate != nil, request.method == .get, !isError else { return }
+    if case .refuse(let reason) = response.storability, reason.concernsRequestOnly { return }
     _ = store.remove(request.key) { RecordHead.selects($0.head, request.head.fields) }
   }
 
@@ -144,7 +147,7 @@ public final class MemoryProvider: ResponseHandler {
       guard let target = Invalidation.sameOriginTarget(reference, of: origin, path: request.pathBytes) else {
         continue
       }
-      var key = request.domain.keyPrefix
+      var key = request.domain.keyStart(request.head.fields)
       CacheKey.appendTarget(path: target.path, query: target.query, onto: &key)
       _ = store.remove(RecordKey(key)) { _ in true }
     }

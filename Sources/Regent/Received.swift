@@ -34,13 +34,16 @@ struct Received {
     response.storability = Storability.decide(
       method: request.method, requestFields: request.head.fields, requestDirectives: request.directives,
       status: status, responseFields: head.fields, policy: request.domain.policy)
-    if status == 206, !isPart { response.storability = .refuse(.partial) }
+    if status == 206, !isPart(answering: request) { response.storability = .refuse(.partial) }
     // The content may have decided the answer, and it is no part of the key.
     if request.body != nil { response.storability = .refuse(.requestContent) }
-    if response.storability == .store {
+    if response.storability.keeps {
+      let fields = request.domain.policy.stripped(head.fields, response.storability)
+      response.fields = .parsed(fields)
       response.metadata = StoredMetadata(
-        status: status, fields: head.fields, requestTime: requestTime, responseTime: responseTime,
-        policy: request.domain.policy, hasQuery: request.query != nil)
+        status: status, fields: fields, requestFields: request.head.fields, requestTime: requestTime,
+        responseTime: responseTime, policy: request.domain.policy, hasQuery: request.query != nil)
+      if request.head.fields.contains(.authorization) { response.metadata?.flags.insert(.authorized) }
       response.cacheStatus.ttl = response.metadata?.remainingFreshness(
         policy: request.domain.policy, now: responseTime)
     } else if case .refuse(let reason) = response.storability, request.forwarded != .bypass {
@@ -49,9 +52,10 @@ struct Received {
     return response
   }
 
-  /// Whether a 206 says what it is: one part, whose length its content announces, or does not.
-  private var isPart: Bool {
-    if case .part? = ContentRange(head.fields) { true } else { false }
+  /// Whether a 206 was asked for and says which part it is (RFC 9110 section 15.3.7).
+  private func isPart(answering request: Request) -> Bool {
+    guard case .part? = ContentRange(head.fields), request.head.fields.contains(.range) else { return false }
+    return !RequestFields.kept(from: request).contains(.range)
   }
 
   /// The stored parts together with the one that was missing (RFC 9111 section 3.4); nil where they do not belong together.
@@ -66,43 +70,44 @@ struct Received {
       body.leaveUnread()
       return nil
     }
-    let status: UInt16 = parts.isWhole ? 200 : 206
-    let metadata = StoredMetadata(
-      status: status, fields: fields, received: head.fields, requestTime: requestTime,
-      responseTime: responseTime, policy: request.domain.policy, hasQuery: request.query != nil)
     let pieces = BodyPieces(stretches, of: old, missing.parts, and: new, from: missing.gap.first)
-    var response = Response(
-      status: Int(status), fields: .parsed(fields), body: pieces.body,
-      cacheStatus: CacheStatus(
-        .forwarded(request.forwarded), fwdStatus: 206,
-        ttl: metadata.remainingFreshness(policy: request.domain.policy, now: responseTime)))
-    response.metadata = metadata
-    response.age = metadata.currentAge(now: responseTime)
-    response.parts = parts.isWhole ? nil : parts
-    response.storability = Storability.decide(
-      method: request.method, requestFields: request.head.fields, requestDirectives: request.directives,
-      status: status, responseFields: fields, policy: request.domain.policy)
-    return response
+    return renewed(missing.stored, fields, pieces.body, parts.isWhole ? nil : parts, request)
   }
 
   /// The stored response that a 304 confirms, with the fields that it brings (RFC 9111 section 4.3.4); they may forbid
   /// to store it again. Nil where it confirms another one.
   private func confirm(_ candidate: Candidate, _ request: Request) -> Response? {
     guard let fields = Validation.freshened(stored: candidate.fields, by: head.fields) else { return nil }
-    let metadata = StoredMetadata(
-      status: candidate.metadata.status, fields: fields, received: head.fields, requestTime: requestTime,
-      responseTime: responseTime, policy: request.domain.policy, hasQuery: request.query != nil)
+    return renewed(candidate, fields, candidate.body, candidate.parts, request)
+  }
+
+  /// A stored response with the fields that this answer left it.
+  private func renewed(
+    _ stored: Candidate, _ fields: Fields, _ body: ResponseBody, _ parts: Parts?, _ request: Request
+  ) -> Response {
+    let policy = request.domain.policy
+    let status: UInt16 = stored.parts == nil ? stored.metadata.status : parts == nil ? 200 : 206
+    // Whoever asks now: what was once fetched with credentials stays theirs until the origin permits to share it.
+    var asked = request.head.fields
+    if stored.metadata.flags.contains(.authorized) { asked.append(.authorization, [0x2A]) }
+    // Parts are kept where the whole that they are of could be.
+    let storability = Storability.decide(
+      method: request.method, requestFields: asked, requestDirectives: request.directives,
+      status: status == 206 ? 200 : status, responseFields: fields, policy: policy)
+    let kept = policy.stripped(fields, storability)
+    var metadata = StoredMetadata(
+      status: status, fields: kept, received: head.fields, requestFields: asked,
+      requestTime: requestTime, responseTime: responseTime, policy: policy, hasQuery: request.query != nil)
+    if asked.contains(.authorization) { metadata.flags.insert(.authorized) }
     var response = Response(
-      status: Int(metadata.status), fields: .parsed(fields), body: candidate.body,
+      status: Int(status), fields: .parsed(kept), body: body,
       cacheStatus: CacheStatus(
-        .forwarded(request.forwarded), fwdStatus: 304,
-        ttl: metadata.remainingFreshness(policy: request.domain.policy, now: responseTime)))
+        .forwarded(request.forwarded), fwdStatus: UInt16(head.status),
+        ttl: metadata.remainingFreshness(policy: policy, now: responseTime)))
     response.metadata = metadata
     response.age = metadata.currentAge(now: responseTime)
-    if candidate.parts != nil { response.parts = candidate.parts }
-    response.storability = Storability.decide(
-      method: request.method, requestFields: request.head.fields, requestDirectives: request.directives,
-      status: metadata.status, responseFields: fields, policy: request.domain.policy)
+    if parts != nil { response.parts = parts }
+    response.storability = storability
     return response
   }
 }
