@@ -23,8 +23,8 @@ extension MemoryProvider {
   // MARK: Answering
 
   /// What parts can do for a GET that nothing whole is stored for: answer, or say which piece is missing.
-  func answerFromParts(_ request: Request) throws -> Response {
-    guard let stored = parts(for: request) else { throw Unhandled(.uriMiss) }
+  func answerFromParts(_ record: Record, _ head: RecordHead, _ request: Request) throws -> Response {
+    guard request.method == .get, let stored = stored(record, head) else { throw Unhandled(.uriMiss) }
     let answer = stored.parts.answer(
       request.head.fields, fields: stored.fields, date: stored.metadata.date)
     switch Reuse.decide(
@@ -74,6 +74,10 @@ extension MemoryProvider {
       RecordHead.isPart(record.head) && RecordHead.selects(record.head, request.head.fields)
     }
     guard let record, let head = RecordHead(record.head) else { return nil }
+    return stored(record, head)
+  }
+
+  private func stored(_ record: Record, _ head: RecordHead) -> Stored? {
     let whole = candidate(record, head)
     guard let parts = Parts(stored: whole.fields, bodyCount: record.bodyCount) else { return nil }
     let fields = whole.fields.without(FieldNameSet([.contentRange]))
@@ -151,6 +155,13 @@ extension MemoryProvider {
     insert(pieces.slices, joined, parts, metadata, request)
   }
 
+  private func holdsWhole(_ request: Request) -> Bool {
+    let whole = store.lookup(request.key, now: request.now) { record in
+      !RecordHead.isPart(record.head) && RecordHead.selects(record.head, request.head.fields)
+    }
+    return whole != nil
+  }
+
   /// What was once fetched with credentials stays theirs, unless the fields that remain permit to share it (section 3.5).
   private func mayShare(_ stored: Stored, _ fields: Fields, _ request: Request) -> Bool {
     guard stored.metadata.flags.contains(.authorized) else { return true }
@@ -165,6 +176,8 @@ extension MemoryProvider {
   private func insert(
     _ slices: [Slice], _ fields: Fields, _ parts: Parts, _ metadata: StoredMetadata, _ request: Request
   ) {
+    // What is stored whole is worth more, and must not be hidden behind a newer part.
+    guard parts.isWhole || !holdsWhole(request) else { return }
     var metadata = metadata
     metadata.status = parts.isWhole ? 200 : 206
     var fields = fields.without(FieldNameSet([.contentRange]))

@@ -19,12 +19,9 @@ public final class MemoryProvider: ResponseHandler {
     guard request.method == .get || request.method == .head else { throw Unhandled(.method) }
     // Content is no part of the key, and an origin may answer by it.
     guard request.domain.policy.kind != .networkOnly, request.body == nil else { throw Unhandled(.bypass) }
-    var holdsParts = false
-    guard let record = find(request, &holdsParts) else {
-      guard holdsParts, request.method == .get else { throw Unhandled(.uriMiss) }
-      return try answerFromParts(request)
-    }
+    guard let record = find(request) else { throw Unhandled(.uriMiss) }
     guard let head = RecordHead(record.head) else { throw Unhandled(.miss) }
+    if head.metadata.status == 206 { return try answerFromParts(record, head, request) }
     let policy = request.domain.policy
     switch Reuse.decide(head.metadata, request: request.directives, policy: policy, now: request.wall) {
     case .serve(let age):
@@ -40,14 +37,10 @@ public final class MemoryProvider: ResponseHandler {
     }
   }
 
-  private func find(_ request: Request, _ holdsParts: inout Bool) -> Record? {
+  private func find(_ request: Request) -> Record? {
     let routed = request.routed
     return store.lookup(routed.key, now: request.now) { record in
-      guard !RecordHead.isPart(record.head) else {
-        holdsParts = true
-        return false
-      }
-      return RecordHead.selects(record.head, routed.head.fields)
+      RecordHead.selects(record.head, routed.head.fields)
     }
   }
 
@@ -132,9 +125,7 @@ public final class MemoryProvider: ResponseHandler {
     guard RecordHead.append(metadata, fields, request.head.fields, onto: &own) else { return }
     StoredFields.split(fields, shared: &shared, own: &own)
     _ = store.insert(request.key, head: own, sharedHead: shared, body: body, now: request.now) { record in
-      // A part takes the place of parts only: what is stored whole is worth more.
       RecordHead.selects(record.head, request.head.fields)
-        && (metadata.status != 206 || RecordHead.isPart(record.head))
     }
   }
 
