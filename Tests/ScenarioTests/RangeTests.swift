@@ -189,6 +189,20 @@ struct RangeTests {
     #expect(isSame(try stage.get("/a").body, content.bytes))
   }
 
+  @Test(
+    "a range with If-Range that nothing is stored for fetches the whole, and If-Range is tested against that")
+  func ifRangeOnMiss() throws {
+    let content = Content("if-range", count: 1000)
+    let stage = try Stage(workers: 1) { request, connection in
+      try content.send(200, Self.fresh, content.bytes[...], connection)
+    }
+    let same = try stage.get("/same", ["Range: bytes=5-9", "If-Range: \"v1\""])
+    #expect(same.status == 206 && isSame(same.body, Array(content.bytes[5..<10])), "\(same.head.raw)")
+    let other = try stage.get("/other", ["Range: bytes=5-9", "If-Range: \"v0\""])
+    #expect(other.status == 200 && isSame(other.body, content.bytes), "\(other.head.raw)")
+    #expect(stage.origin.requests.allSatisfy { $0["Range"] == nil && $0["If-Range"] == nil })
+  }
+
   @Test("a range leaves while the response still arrives")
   func arriving() throws {
     let content = Content("arriving", count: 2_000_000)
