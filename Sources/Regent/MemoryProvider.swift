@@ -19,7 +19,7 @@ public final class MemoryProvider: ResponseHandler {
     guard request.method == .get || request.method == .head else { throw Unhandled(.method) }
     // Content is no part of the key, and an origin may answer by it.
     guard request.domain.policy.kind != .networkOnly, request.body == nil else { throw Unhandled(.bypass) }
-    guard let record = find(request) else { throw Unhandled(.uriMiss) }
+    let record = try find(request)
     guard let head = RecordHead(record.head) else { throw Unhandled(.miss) }
     if head.metadata.status == 206 { return try answerFromParts(record, head, request) }
     let policy = request.domain.policy
@@ -37,11 +37,18 @@ public final class MemoryProvider: ResponseHandler {
     }
   }
 
-  private func find(_ request: Request) -> Record? {
+  private func find(_ request: Request) throws(Unhandled) -> Record {
     let routed = request.routed
-    return store.lookup(routed.key, now: request.now) { record in
-      RecordHead.selects(record.head, routed.head.fields)
-    }
+    var hasVariants = false
+    let record = store.lookup(
+      routed.key, now: request.now,
+      where: { record in
+        if RecordHead.selects(record.head, routed.head.fields) { return true }
+        hasVariants = true
+        return false
+      }, preferring: { RecordHead.isPreferred($0.head, to: $1.head) })
+    if let record { return record }
+    throw hasVariants ? varyMiss(request) : Unhandled(.uriMiss)
   }
 
   private func answer(
@@ -87,9 +94,12 @@ public final class MemoryProvider: ResponseHandler {
   /// What was stored and asked about is no answer any more when the origin gave one that must not be stored.
   private func forget(_ response: Response, _ request: Request) {
     // An origin's error says nothing of what is stored; a 304 does, and a stored error may be what it confirms.
-    let isError = response.status >= 500 && response.cacheStatus.fwdStatus != 304
-    guard request.candidate != nil, request.method == .get, !isError else { return }
-    if case .refuse(let reason) = response.storability, reason.concernsRequestOnly { return }
+    let isConfirmed = response.cacheStatus.fwdStatus == 304
+    guard request.candidate != nil, request.method == .get, isConfirmed || response.status < 500 else {
+      return
+    }
+    // Nor does an answer that only who asked for it forbids to store.
+    if !isConfirmed, case .refuse(let reason) = response.storability, reason.concernsRequestOnly { return }
     _ = store.remove(request.key) { RecordHead.selects($0.head, request.head.fields) }
   }
 
@@ -123,7 +133,11 @@ public final class MemoryProvider: ResponseHandler {
     var shared: [UInt8] = []
     var own: [UInt8] = []
     guard RecordHead.append(metadata, fields, request.head.fields, onto: &own) else { return }
+    let linesStart = own.count
     StoredFields.split(fields, shared: &shared, own: &own)
+    if response.cacheStatus.fwdStatus == 304, fields.contains(.vary) {
+      refreshTwins(of: fields, metadata, shared, lines: own[linesStart...], request)
+    }
     _ = store.insert(request.key, head: own, sharedHead: shared, body: body, now: request.now) { record in
       RecordHead.selects(record.head, request.head.fields)
     }
@@ -131,16 +145,14 @@ public final class MemoryProvider: ResponseHandler {
 
   /// RFC 9111 section 4.4: a successful unsafe request makes what is stored for its target unusable.
   private func invalidate(_ response: Response, _ request: Request) {
-    _ = store.remove(request.key) { _ in true }
+    invalidate(request, path: request.pathBytes, query: request.queryBytes)
     let origin = Invalidation.Origin(request)
     let fields = response.fields.parsed
     for reference in fields.all(.location) + fields.all(.contentLocation) {
       guard let target = Invalidation.sameOriginTarget(reference, of: origin, path: request.pathBytes) else {
         continue
       }
-      var key = request.domain.keyStart(request.head.fields)
-      CacheKey.appendTarget(path: target.path, query: target.query, onto: &key)
-      _ = store.remove(RecordKey(key)) { _ in true }
+      invalidate(request, path: target.path[...], query: target.query.map { $0[...] })
     }
   }
 }
@@ -171,7 +183,7 @@ struct RecordHead {
   let metadata: StoredMetadata
   let lines: Slice
 
-  private static let varyStart = StoredMetadata.encodedCount + 2
+  static let varyStart = StoredMetadata.encodedCount + 2
 
   /// Takes a head apart; nil for one that is damaged.
   init?(_ head: Slice) {
@@ -214,7 +226,7 @@ struct RecordHead {
     return true
   }
 
-  private static func varyCount(_ bytes: Span<UInt8>) -> Int? {
+  static func varyCount(_ bytes: Span<UInt8>) -> Int? {
     guard bytes.count >= varyStart else { return nil }
     let count = Int(bytes[varyStart - 2]) | Int(bytes[varyStart - 1]) << 8
     return varyStart + count <= bytes.count ? count : nil

@@ -27,10 +27,16 @@ public struct Unhandled: Error, Sendable {
   public let candidate: Candidate?
   /// Stored parts that could answer together with the one that is missing.
   public let missing: MissingPart?
+  /// Stored responses that the request does not select, most recent first.
+  public let variants: [Candidate]
 
-  public init(_ reason: FwdReason? = nil, candidate: Candidate? = nil, missing: MissingPart? = nil) {
+  public init(
+    _ reason: FwdReason? = nil, candidate: Candidate? = nil, missing: MissingPart? = nil,
+    variants: [Candidate] = []
+  ) {
     self.reason = reason
     self.candidate = candidate
     self.missing = missing
+    self.variants = variants
   }
 }

@@ -19,7 +19,9 @@ struct Received {
 
   /// The response that it makes for a request; nil where it confirms a stored one that it does not know.
   func response(to request: Request, _ body: ResponseBody) -> Response? {
-    if head.status == 304, let candidate = request.candidate { return confirm(candidate, request) }
+    if head.status == 304, request.asksToConfirm {
+      return request.candidate(confirmedBy: head.fields).flatMap { confirm($0, request) }
+    }
     if let missing = request.missing, head.status == 206 || head.status == 416 {
       return complete(missing, body, request)
     }

@@ -19,13 +19,16 @@ public final class Request: Sendable {
   public let candidate: Candidate?
   /// Stored parts that could answer together with the one that is missing.
   public let missing: MissingPart?
+  /// Stored responses none of which the request selects, most recent first: the origin may confirm one.
+  public let variants: [Candidate]
   /// Why the nearest cache could not answer.
   public let forwarded: FwdReason
   let meters: LoopMeters
 
   init(
     _ routed: RoutedHead, directives: RequestDirectives, wall: Int64, now: Int64, body: (any RequestBody)?,
-    candidate: Candidate? = nil, missing: MissingPart? = nil, forwarded: FwdReason = .bypass,
+    candidate: Candidate? = nil, missing: MissingPart? = nil, variants: [Candidate] = [],
+    forwarded: FwdReason = .bypass,
     meters: LoopMeters
   ) {
     self.routed = routed
@@ -35,6 +38,7 @@ public final class Request: Sendable {
     self.body = body
     self.candidate = candidate
     self.missing = missing
+    self.variants = variants
     self.forwarded = forwarded
     self.meters = meters
   }
@@ -61,6 +65,7 @@ public final class Request: Sendable {
     return Request(
       routed, directives: directives, wall: wall, now: now, body: body,
       candidate: candidate ?? unhandled.candidate, missing: missing ?? unhandled.missing,
+      variants: variants.isEmpty ? unhandled.variants : variants,
       forwarded: forwarded == .bypass ? unhandled.reason ?? .bypass : forwarded, meters: meters)
   }
 

@@ -19,7 +19,7 @@ enum RequestFields {
     guard request.isForCache else { return ownOnly }
     // Without its If-Range, a range would be cut out of whatever the origin has now; and the question whether a
     // stored response holds is about the whole of it, unless only parts of it are stored.
-    let asksAboutWhole = request.candidate.map { $0.parts == nil } ?? false
+    let asksAboutWhole = request.asksToConfirm && request.candidate?.parts == nil
     let isWhole = asksAboutWhole || request.missing != nil || request.head.fields.contains(.ifRange)
     return isWhole ? rangeToo : conditionalToo
   }
@@ -27,15 +27,21 @@ enum RequestFields {
 
 extension Request {
   /// Whether a cache wants the whole response, or its own question answered.
+  /// The names of the fields that are part of the key.
+  var keyedFields: [[UInt8]] { domain.hasKeyRules ? domain.keyRules.fields : [] }
+
   var isForCache: Bool { candidate != nil || method == .get && forwarded != .bypass }
 }
 
 extension Fields {
-  /// The same fields but for those that stand in for what is in the key (TRUST B5).
-  func withoutUnkeyed() -> Fields {
-    guard lines.contains(where: isUnkeyed) else { return self }
+  /// The same fields but for those that stand in for what is in the key (TRUST B5); `keyed` ones are in it themselves.
+  func withoutUnkeyed(keyed: [[UInt8]] = []) -> Fields {
+    let isLeftOut = { (line: FieldLine) in
+      self.isUnkeyed(line) && !keyed.contains { self.name(of: line).equalsIgnoringCase($0) }
+    }
+    guard lines.contains(where: isLeftOut) else { return self }
     var kept = Fields()
-    for line in lines where !isUnkeyed(line) {
+    for line in lines where !isLeftOut(line) {
       if line.name == .other {
         kept.append(named: name(of: line), value(of: line))
       } else {
