@@ -126,16 +126,20 @@ public final class MemoryProvider: ResponseHandler {
   private func insert(
     _ body: OfferedBody, _ response: Response, _ metadata: StoredMetadata, _ request: Request
   ) {
-    insert(body, response.fields.parsed, metadata, request)
+    let isConfirmed = response.cacheStatus.fwdStatus == 304
+    insert(body, response.fields.parsed, metadata, request, isConfirmed: isConfirmed)
   }
 
-  func insert(_ body: OfferedBody, _ fields: Fields, _ metadata: StoredMetadata, _ request: Request) {
+  func insert(
+    _ body: OfferedBody, _ fields: Fields, _ metadata: StoredMetadata, _ request: Request,
+    isConfirmed: Bool = false
+  ) {
     var shared: [UInt8] = []
     var own: [UInt8] = []
     guard RecordHead.append(metadata, fields, request.head.fields, onto: &own) else { return }
     let linesStart = own.count
     StoredFields.split(fields, shared: &shared, own: &own)
-    if response.cacheStatus.fwdStatus == 304, fields.contains(.vary) {
+    if isConfirmed, fields.contains(.vary) {
       refreshTwins(of: fields, metadata, shared, lines: own[linesStart...], request)
     }
     _ = store.insert(request.key, head: own, sharedHead: shared, body: body, now: request.now) { record in
