@@ -321,6 +321,29 @@ struct PartTests {
     #expect(try !stage.get("/a", [range, "Accept-Language: aaaaa"]).isHit)
   }
 
+  @Test("a 304 about a whole variant never makes a stored part of another variant pass for the whole")
+  func twins() throws {
+    let stage = try Stage(workers: 1) { request, connection in
+      let fields = [
+        "Cache-Control: max-age=\(request.number == 2 ? 0 : 600)", "ETag: \"v1\"", "Vary: Accept-Language",
+      ]
+      if request["Range"] != nil {
+        try connection.answer(206, fields + ["Content-Range: bytes 0-4/10"], "01234")
+      } else if request["If-None-Match"] == "\"v1\"" {
+        let lines = ["HTTP/1.1 304 Not Modified"] + fields
+        try connection.send(lines.joined(separator: "\r\n") + "\r\n\r\n")
+      } else {
+        try connection.answer(200, fields, "0123456789")
+      }
+    }
+    let (one, other) = ("Accept-Language: aa", "Accept-Language: bb")
+    #expect(try stage.get("/a", [other, "Range: bytes=0-4"]).status == 206)
+    #expect(try stage.get("/a", [one]).text == "0123456789")
+    let confirmed = try stage.get("/a", [one])
+    #expect(confirmed.cacheStatus.contains("fwd-status=304"), "\(confirmed.head.raw)")
+    #expect(try stage.get("/a", [other]).text == "0123456789")
+  }
+
   @Test("an independent suite's parts, whose content is a byte shorter than they say, answer by their start")
   func shortParts() throws {
     let stage = try Stage(workers: 1) { request, connection in
