@@ -67,7 +67,7 @@ public final class Chain: Sendable {
     var response = response
     for passed in links[..<index].reversed() where passed.domains.contains(number: request.domain.number) {
       guard let handler = passed.handler else { continue }
-      if response.storability == .store { response.cacheStatus.stored = true }
+      if response.storability.keeps { response.cacheStatus.stored = true }
       await handler.handle(response, for: request)
     }
     return response
@@ -145,6 +145,7 @@ extension Candidate {
         detail: .stale(reason)))
     response.metadata = metadata
     response.age = age
+    if parts != nil { response.parts = parts }
     return response
   }
 }

@@ -10,6 +10,8 @@ import RegentStorage
 extension ClientConnection {
   /// Bodies up to this size are copied behind their head; larger ones are sent from where they lie.
   private static let copiedBody = 16 << 10
+  /// How many slices a write takes.
+  private static let mostSlices = 60
   /// How much may gather before it is sent.
   private static let gathered = 64 << 10
   /// How long, in nanoseconds, a task waits for the client's next request before it ends, and another one starts with the request.
@@ -89,6 +91,8 @@ extension ClientConnection {
     case nothing
     case slice(Slice)
     case stream(BodyStream, chunked: Bool)
+    /// Nil where the beginning of a body that arrives was dropped already.
+    case pieces(OpenPieces?)
   }
 
   /// Writes a response into the buffer: all of it if it is small, else its head.
@@ -98,7 +102,9 @@ extension ClientConnection {
   ) -> (rest: Rest, keepAlive: Bool) {
     content?.takeRest()
     let routed = request.routed
-    if routed.isConditional { response = response.conditional(on: request) }
+    if routed.isConditional {
+      response = response.conditional(on: request).cut(for: request, &server.boundaries)
+    }
     let ending = Self.ending(of: response, to: routed)
     let keepAlive =
       routed.head.keepAlive && ending != .close && content?.isComplete != false && !server.isDraining
@@ -125,6 +131,7 @@ extension ClientConnection {
       slice.block.copy(slice.range, onto: &writer.bytes)
       return .nothing
     case .stream(let stream): return .stream(stream, chunked: ending == .chunked)
+    case .composed(let pieces): return .pieces(OpenPieces(pieces))
     }
   }
 
@@ -147,6 +154,7 @@ extension ClientConnection {
       countSent(slice.count, timing)
       try await flush(&writer, &timing, [slice])
     case .stream(let stream, let chunked): try await send(stream, chunked, &writer, &timing)
+    case .pieces(let pieces): try await send(pieces, &writer, &timing)
     }
   }
 
@@ -172,15 +180,64 @@ extension ClientConnection {
 
   /// The next bytes of a body; what is written already leaves before there is a wait.
   private func nextSlices(
-    _ reader: BodyReader, _ writer: inout MessageWriter, _ timing: inout Timing
+    _ reader: BodyReader, upTo limit: Int = 4 << 20, _ writer: inout MessageWriter, _ timing: inout Timing
   ) async throws -> [Slice]? {
-    switch try reader.available(upTo: 4 << 20, maxSlices: 60) {
+    switch try reader.available(upTo: limit, maxSlices: Self.mostSlices) {
     case .slices(let slices): return slices
     case .end: return nil
     case .none:
       try await flush(&writer, &timing)
-      return try await reader.next(upTo: 4 << 20, maxSlices: 60)
+      return try await reader.next(upTo: limit, maxSlices: Self.mostSlices)
     }
+  }
+
+  /// Sends a body that is put together from others.
+  private func send(
+    _ body: OpenPieces?, _ writer: inout MessageWriter, _ timing: inout Timing
+  ) async throws {
+    guard let body else { throw BodyFailure.aborted }
+    var slices: [Slice] = []
+    for piece in body.pieces {
+      switch piece {
+      case .slice(let slice): slices.append(slice)
+      case .reader(let reader, let range):
+        try await send(slices, &writer, &timing)
+        slices = []
+        try await send(range, of: reader, &writer, &timing)
+      }
+      guard slices.count == Self.mostSlices else { continue }
+      try await send(slices, &writer, &timing)
+      slices = []
+    }
+    try await send(slices, &writer, &timing)
+  }
+
+  /// Sends some offsets of a body; what lies before them is passed over as it arrives.
+  private func send(
+    _ range: Range<Int>, of reader: BodyReader, _ writer: inout MessageWriter, _ timing: inout Timing
+  ) async throws {
+    while reader.position < range.upperBound {
+      let isWanted = reader.position >= range.lowerBound
+      let left = (isWanted ? range.upperBound : range.lowerBound) - reader.position
+      guard let slices = try await nextSlices(reader, upTo: min(left, 4 << 20), &writer, &timing) else {
+        throw BodyFailure.aborted
+      }
+      if isWanted { try await send(slices, &writer, &timing) }
+    }
+  }
+
+  /// Sends slices behind what is written already; short ones are written too, and leave with what follows.
+  private func send(
+    _ slices: [Slice], _ writer: inout MessageWriter, _ timing: inout Timing
+  ) async throws {
+    let count = slices.reduce(0) { $0 + $1.count }
+    guard count > 0 else { return }
+    countSent(count, timing)
+    guard writer.bytes.count + count > Self.copiedBody else {
+      for slice in slices { slice.copy(onto: &writer.bytes) }
+      return
+    }
+    try await flush(&writer, &timing, slices)
   }
 
   private func flush(
@@ -248,7 +305,7 @@ struct Timing {
 extension Response {
   /// The response that the client's conditions make of this one (RFC 9110 section 13.2.2): 304 without content.
   func conditional(on request: Request) -> Response {
-    guard status == 200, request.routed.isConditional,
+    guard status == 200 || status == 206, request.routed.isConditional,
       request.method == .get || request.method == .head, meets(request.head.fields)
     else { return self }
     body.leaveUnread()
@@ -259,7 +316,9 @@ extension Response {
   }
 
   private func meets(_ requestFields: Fields) -> Bool {
-    let stored = metadata ?? StoredMetadata(status: 200, responseTime: 0, date: 0, lifetime: 0)
+    var stored = metadata ?? StoredMetadata(status: 200, responseTime: 0, date: 0, lifetime: 0)
+    // A part is conditional on the validators of the whole, whose it has (RFC 9110 section 13.2.2).
+    stored.status = 200
     if case .stored(_, let own) = fields {
       return own.withBytes { block in
         let none = 0..<0

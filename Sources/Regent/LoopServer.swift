@@ -22,6 +22,8 @@ final class LoopServer {
   private var connections: [ObjectIdentifier: ClientConnection] = [:]
   private var surplus = 0
   private var recent = RecentHeads()
+  /// For answers with several ranges.
+  var boundaries = Boundaries()
   var sections = RecentSections()
   private var lastHost = Routing.Host(name: [], routes: [], isLoopback: false)
 

@@ -21,6 +21,7 @@ public final class MemoryProvider: ResponseHandler {
     guard request.domain.policy.kind != .networkOnly, request.body == nil else { throw Unhandled(.bypass) }
     let record = try find(request)
     guard let head = RecordHead(record.head) else { throw Unhandled(.miss) }
+    if head.metadata.status == 206 { return try answerFromParts(record, head, request) }
     let policy = request.domain.policy
     switch Reuse.decide(head.metadata, request: request.directives, policy: policy, now: request.wall) {
     case .serve(let age):
@@ -75,13 +76,18 @@ public final class MemoryProvider: ResponseHandler {
     if Invalidation.applies(method: request.method, status: UInt16(clamping: response.status)) {
       return invalidate(response, request)
     }
-    guard response.storability == .store, let metadata = response.metadata, request.method == .get else {
+    guard response.storability.keeps, let metadata = response.metadata, request.method == .get else {
       return forget(response, request)
     }
+    if response.status == 206 { return keepPart(response, metadata, request) }
     switch response.body {
     case .empty: insert(.bytes([]), response, metadata, request)
     case .whole(let slice): insert(.slices([slice]), response, metadata, request)
+    // A stored body that a 304 confirmed: nothing is to be waited for.
+    case .stream(let stream) where stream.isWhole: insert(.stream(stream), response, metadata, request)
     case .stream(let stream): keep(stream, response, metadata, request)
+    case .composed(let pieces):
+      keep(pieces) { self.insert(.slices($0), response, metadata, request) }
     }
   }
 
@@ -105,25 +111,36 @@ public final class MemoryProvider: ResponseHandler {
     guard let loop = EventLoop.current, stream.keep(limit: store.maxObject, account: store.budget) else {
       return
     }
+    let remains = Remains(of: stream, response)
     Task(executorPreference: loop) {
-      if case .finished = await stream.completion() {
-        self.insert(.stream(stream), response, metadata, request)
-      } else {
+      switch await stream.completion() {
+      case .finished: self.insert(.stream(stream), response, metadata, request)
+      case .failed(let failure):
+        if let remains { self.keep(remains, after: failure, response, metadata, request) }
         stream.stopKeeping()
+      case .tooLarge: stream.stopKeeping()
       }
+      remains?.reader.leave()
     }
   }
 
   private func insert(
     _ body: OfferedBody, _ response: Response, _ metadata: StoredMetadata, _ request: Request
   ) {
-    let fields = response.fields.parsed
+    let isConfirmed = response.cacheStatus.fwdStatus == 304
+    insert(body, response.fields.parsed, metadata, request, isConfirmed: isConfirmed)
+  }
+
+  func insert(
+    _ body: OfferedBody, _ fields: Fields, _ metadata: StoredMetadata, _ request: Request,
+    isConfirmed: Bool = false
+  ) {
     var shared: [UInt8] = []
     var own: [UInt8] = []
     guard RecordHead.append(metadata, fields, request.head.fields, onto: &own) else { return }
     let linesStart = own.count
     StoredFields.split(fields, shared: &shared, own: &own)
-    if response.cacheStatus.fwdStatus == 304, fields.contains(.etag) {
+    if isConfirmed, fields.contains(.etag) {
       refreshTwins(of: fields, metadata, shared, lines: own[linesStart...], request)
     }
     _ = store.insert(request.key, head: own, sharedHead: shared, body: body, now: request.now) { record in
@@ -192,6 +209,11 @@ struct RecordHead {
       return count == 0
         || Vary.matches(bytes.extracting(varyStart..<varyStart + count), requestFields: requestFields)
     }
+  }
+
+  /// Whether it is parts of a response that are stored, and not a whole one: then its status is 206.
+  static func isPart(_ head: Slice) -> Bool {
+    head.withBytes { $0.count >= 2 && $0[0] == 206 && $0[1] == 0 }
   }
 
   /// Appends everything but the lines; false where the response's Vary cannot be kept.

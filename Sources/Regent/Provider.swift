@@ -25,12 +25,18 @@ public struct Unhandled: Error, Sendable {
   public let reason: FwdReason?
   /// A stored response that could answer once it is validated.
   public let candidate: Candidate?
+  /// Stored parts that could answer together with the one that is missing.
+  public let missing: MissingPart?
   /// Stored responses that the request does not select, most recent first.
   public let variants: [Candidate]
 
-  public init(_ reason: FwdReason? = nil, candidate: Candidate? = nil, variants: [Candidate] = []) {
+  public init(
+    _ reason: FwdReason? = nil, candidate: Candidate? = nil, missing: MissingPart? = nil,
+    variants: [Candidate] = []
+  ) {
     self.reason = reason
     self.candidate = candidate
+    self.missing = missing
     self.variants = variants
   }
 }

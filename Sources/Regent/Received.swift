@@ -22,6 +22,9 @@ struct Received {
     if head.status == 304, request.asksToConfirm {
       return request.candidate(confirmedBy: head.fields).flatMap { confirm($0, request) }
     }
+    if let missing = request.missing, head.status == 206 || head.status == 416 {
+      return complete(missing, body, request)
+    }
     return fetched(body, request)
   }
 
@@ -33,6 +36,7 @@ struct Received {
     response.storability = Storability.decide(
       method: request.method, requestFields: request.head.fields, requestDirectives: request.directives,
       status: status, responseFields: head.fields, policy: request.domain.policy)
+    if status == 206, !isPart(answering: request) { response.storability = .refuse(.partial) }
     // The content may have decided the answer, and it is no part of the key.
     if request.body != nil { response.storability = .refuse(.requestContent) }
     if response.storability.keeps {
@@ -50,29 +54,61 @@ struct Received {
     return response
   }
 
+  /// Whether a 206 was asked for and says which part it is (RFC 9110 section 15.3.7).
+  private func isPart(answering request: Request) -> Bool {
+    guard case .part? = ContentRange(head.fields), request.head.fields.contains(.range) else { return false }
+    return !RequestFields.kept(from: request).contains(.range)
+  }
+
+  /// The stored parts together with the one that was missing (RFC 9111 section 3.4); nil where they do not belong together.
+  private func complete(_ missing: MissingPart, _ body: ResponseBody, _ request: Request) -> Response? {
+    let date = head.fields.first(.date).flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
+    guard head.status == 206, let new = BodyPieces(body),
+      let (parts, stretches) = missing.parts.completed(
+        missing.gap, by: head.fields, bodyCount: new.count, validator: missing.validator, date: date),
+      let fields = Validation.freshened(stored: missing.stored.fields, by: head.fields),
+      let old = BodyPieces(missing.stored.body)
+    else {
+      body.leaveUnread()
+      return nil
+    }
+    let pieces = BodyPieces(stretches, of: old, missing.parts, and: new, from: missing.gap.first)
+    return renewed(missing.stored, fields, pieces.body, parts.isWhole ? nil : parts, request)
+  }
+
   /// The stored response that a 304 confirms, with the fields that it brings (RFC 9111 section 4.3.4); they may forbid
   /// to store it again. Nil where it confirms another one.
   private func confirm(_ candidate: Candidate, _ request: Request) -> Response? {
     guard let fields = Validation.freshened(stored: candidate.fields, by: head.fields) else { return nil }
+    return renewed(candidate, fields, candidate.body, candidate.parts, request)
+  }
+
+  /// A stored response with the fields that this answer left it.
+  private func renewed(
+    _ stored: Candidate, _ fields: Fields, _ body: ResponseBody, _ parts: Parts?, _ request: Request
+  ) -> Response {
     let policy = request.domain.policy
+    let status: UInt16 = stored.parts == nil ? stored.metadata.status : parts == nil ? 200 : 206
     // Whoever asks now: what was once fetched with credentials stays theirs until the origin permits to share it.
     var asked = request.head.fields
-    if candidate.metadata.flags.contains(.authorized) { asked.append(.authorization, [0x2A]) }
+    if stored.metadata.flags.contains(.authorized) { asked.append(.authorization, [0x2A]) }
+    // Parts are kept where the whole that they are of could be.
     let storability = Storability.decide(
       method: request.method, requestFields: asked, requestDirectives: request.directives,
-      status: candidate.metadata.status, responseFields: fields, policy: policy)
+      status: status == 206 ? 200 : status, responseFields: fields, policy: policy)
     let kept = policy.stripped(fields, storability)
     var metadata = StoredMetadata(
-      status: candidate.metadata.status, fields: kept, received: head.fields, requestFields: asked,
+      status: status, fields: kept, received: head.fields, requestFields: asked,
       requestTime: requestTime, responseTime: responseTime, policy: policy, hasQuery: request.query != nil)
     if asked.contains(.authorization) { metadata.flags.insert(.authorized) }
     var response = Response(
-      status: Int(metadata.status), fields: .parsed(kept), body: candidate.body,
+      status: Int(status), fields: .parsed(kept), body: body,
       cacheStatus: CacheStatus(
-        .forwarded(request.forwarded), fwdStatus: 304,
+        .forwarded(request.forwarded), fwdStatus: UInt16(head.status),
         ttl: metadata.remainingFreshness(policy: policy, now: responseTime)))
     response.metadata = metadata
     response.age = metadata.currentAge(now: responseTime)
+    if parts != nil { response.parts = parts }
     response.storability = storability
     return response
   }

@@ -17,6 +17,8 @@ public final class Request: Sendable {
   public let body: (any RequestBody)?
   /// A stored response that could answer once it is validated.
   public let candidate: Candidate?
+  /// Stored parts that could answer together with the one that is missing.
+  public let missing: MissingPart?
   /// Stored responses none of which the request selects, most recent first: the origin may confirm one.
   public let variants: [Candidate]
   /// Why the nearest cache could not answer.
@@ -25,7 +27,8 @@ public final class Request: Sendable {
 
   init(
     _ routed: RoutedHead, directives: RequestDirectives, wall: Int64, now: Int64, body: (any RequestBody)?,
-    candidate: Candidate? = nil, variants: [Candidate] = [], forwarded: FwdReason = .bypass,
+    candidate: Candidate? = nil, missing: MissingPart? = nil, variants: [Candidate] = [],
+    forwarded: FwdReason = .bypass,
     meters: LoopMeters
   ) {
     self.routed = routed
@@ -34,6 +37,7 @@ public final class Request: Sendable {
     self.now = now
     self.body = body
     self.candidate = candidate
+    self.missing = missing
     self.variants = variants
     self.forwarded = forwarded
     self.meters = meters
@@ -60,7 +64,7 @@ public final class Request: Sendable {
     guard unhandled.candidate != nil || unhandled.reason != nil else { return self }
     return Request(
       routed, directives: directives, wall: wall, now: now, body: body,
-      candidate: candidate ?? unhandled.candidate,
+      candidate: candidate ?? unhandled.candidate, missing: missing ?? unhandled.missing,
       variants: variants.isEmpty ? unhandled.variants : variants,
       forwarded: forwarded == .bypass ? unhandled.reason ?? .bypass : forwarded, meters: meters)
   }
@@ -96,10 +100,31 @@ public struct Candidate: Sendable {
   public let metadata: StoredMetadata
   public let fields: Fields
   public let body: ResponseBody
+  /// The parts that the body is, where the response is not stored whole.
+  public let parts: Parts?
 
-  public init(metadata: StoredMetadata, fields: Fields, body: ResponseBody) {
+  public init(metadata: StoredMetadata, fields: Fields, body: ResponseBody, parts: Parts? = nil) {
     self.metadata = metadata
     self.fields = fields
     self.body = body
+    self.parts = parts
+  }
+}
+
+/// Stored parts of a representation of which one contiguous piece is missing for a request (RFC 9111 section 3.4).
+public struct MissingPart: Sendable {
+  /// The stored response; its body is the parts, one behind the other.
+  public let stored: Candidate
+  /// Its parts.
+  public let parts: Parts
+  public let gap: Parts.Gap
+  /// What identifies the representation; without it nothing can be combined.
+  public let validator: StrongValidator?
+
+  public init(stored: Candidate, parts: Parts, gap: Parts.Gap) {
+    self.stored = stored
+    self.parts = parts
+    self.gap = gap
+    validator = StrongValidator(stored.fields, date: stored.metadata.date)
   }
 }

@@ -18,8 +18,9 @@ enum RequestFields {
   static func kept(from request: Request) -> FieldNameSet {
     guard request.isForCache else { return ownOnly }
     // Without its If-Range, a range would be cut out of whatever the origin has now; and the question whether a
-    // stored response holds is about the whole of it.
-    let isWhole = request.asksToConfirm || request.head.fields.contains(.ifRange)
+    // stored response holds is about the whole of it, unless only parts of it are stored.
+    let asksAboutWhole = request.asksToConfirm && request.candidate?.parts == nil
+    let isWhole = asksAboutWhole || request.missing != nil || request.head.fields.contains(.ifRange)
     return isWhole ? rangeToo : conditionalToo
   }
 }

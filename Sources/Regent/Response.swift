@@ -24,23 +24,32 @@ public struct Response: Sendable {
   private final class Aside: Sendable {
     let revalidation: Candidate?
     let failure: Failure?
+    let parts: Parts?
 
-    init(revalidation: Candidate?, failure: Failure?) {
+    init(revalidation: Candidate?, failure: Failure?, parts: Parts?) {
       self.revalidation = revalidation
       self.failure = failure
+      self.parts = parts
     }
   }
 
   /// The stored response to revalidate behind this one, which is served stale.
   public var revalidation: Candidate? {
     get { aside?.revalidation }
-    set { aside = Aside(revalidation: newValue, failure: aside?.failure) }
+    set { aside = Aside(revalidation: newValue, failure: aside?.failure, parts: aside?.parts) }
   }
 
   /// What went wrong on the way, for Proxy-Status (RFC 9209).
   public var failure: Failure? {
     get { aside?.failure }
-    set { aside = Aside(revalidation: aside?.revalidation, failure: newValue) }
+    set { aside = Aside(revalidation: aside?.revalidation, failure: newValue, parts: aside?.parts) }
+  }
+
+  /// The parts of a representation that the body is, one behind the other; nil for every other response. One with parts
+  /// is a store's: what of it the client asked for is cut out as it leaves.
+  public var parts: Parts? {
+    get { aside?.parts }
+    set { aside = Aside(revalidation: aside?.revalidation, failure: aside?.failure, parts: newValue) }
   }
 
   public init(
@@ -87,11 +96,17 @@ public enum ResponseBody: Sendable {
   case empty
   case whole(Slice)
   case stream(BodyStream)
+  /// Put together from others.
+  case composed(BodyPieces)
 
   /// Tells whoever fetches the body that nobody will read it: unless a store keeps it, the rest is not fetched. A body
   /// that is neither read nor left unread would hold its origin's connection for ever.
   func leaveUnread() {
-    if case .stream(let stream) = self { stream.makeReader()?.leave() }
+    switch self {
+    case .empty, .whole: break
+    case .stream(let stream): stream.makeReader()?.leave()
+    case .composed(let pieces): for stream in pieces.streams { stream.makeReader()?.leave() }
+    }
   }
 
   /// The length in bytes, where it is known already.
@@ -100,6 +115,7 @@ public enum ResponseBody: Sendable {
     case .empty: 0
     case .whole(let slice): slice.count
     case .stream(let stream): stream.isWhole ? stream.total : stream.expected
+    case .composed(let pieces): pieces.count
     }
   }
 }

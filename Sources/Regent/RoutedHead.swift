@@ -15,7 +15,7 @@ final class RoutedHead: Sendable {
   let query: Range<Int>?
   let key: RecordKey
   let directives: RequestDirectives
-  /// Whether the client's conditions may turn an answer into a 304.
+  /// Whether the client's conditions may turn an answer into a 304, or its Range into a part.
   let isConditional: Bool
   /// Why no provider is asked at all.
   let refusal: Failure?
@@ -34,7 +34,7 @@ final class RoutedHead: Sendable {
     self.refusal = refusal
   }
 
-  private static let conditions = FieldNameSet([.ifNoneMatch, .ifModifiedSince])
+  private static let conditions = FieldNameSet([.ifNoneMatch, .ifModifiedSince, .range])
 }
 
 /// The heads that a loop understood last, found by their bytes; bounded, and never wrong: all bytes are compared.

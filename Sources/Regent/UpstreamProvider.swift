@@ -37,7 +37,8 @@ public final class UpstreamProvider: Provider {
     if request.directives.onlyIfCached { throw Failure.onlyIfCached }
     guard let origin = origins.value[request.domain.number] else { throw Unhandled() }
     if let response = try await fetch(request, identity, origin) { return response }
-    // Its 304 is about another response than the stored one (RFC 9111 section 4.3.4): ask for all of it.
+    // Its 304 is about another response than the stored one (RFC 9111 section 4.3.4), or its part does not belong to
+    // the stored ones (section 3.4): ask as if nothing were stored.
     if let response = try await fetch(request.withoutCandidate(), identity, origin) { return response }
     throw Failure.malformedResponse("Its 304 confirms a response that is not the stored one.")
   }
@@ -192,6 +193,10 @@ extension MessageWriter {
       var conditions = Fields()
       request.addConditions(to: &conditions)
       for line in conditions.lines { self.line(line, of: conditions) }
+    }
+    if let missing = request.missing {
+      field(.range, bytes: missing.gap.range)
+      if let validator = missing.validator { field(.ifRange, bytes: validator.value) }
     }
     switch request.body?.framing {
     case .length(let length)?: field(.contentLength, decimal: length)

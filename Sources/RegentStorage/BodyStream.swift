@@ -118,8 +118,8 @@ public final class BodyStream: Sendable {
   /// The bytes that an account counts for this body now.
   var charged: Int { state.withLock { $0.charged } }
 
-  /// The bytes of a whole body.
-  var wholeSlices: [Slice] { state.withLock { $0.chunks }.whole }
+  /// The bytes of a whole body, in order.
+  public var wholeSlices: [Slice] { state.withLock { $0.chunks }.whole }
 
   /// Lets go of a body that is still arriving; one that is finished stays whole.
   public func stopKeeping() { state.withLock { $0.dismissKeeper() }.resume() }
