@@ -84,15 +84,18 @@ final class Model {
       directives(request.fields).has("no-store")
       || request.fields.has("authorization") && identified.allSatisfy { section3($0) != nil }
     // A HEAD's 304 must freshen as well; Regent's does not yet, and so the older form may still be there.
-    let mayStay = isUnstored || request.method == "HEAD"
+    // What was not among those that could be chosen, but a variant by its tag, goes on for its own requests as it was.
+    let isVariant = entry.editions.contains { suitable(entry, $0, request) != nil }
+    let mayStay = isUnstored || request.method == "HEAD" || isVariant
     entries[serial]?.editions = mayStay ? entry.editions + identified : identified
     entries[serial]?.arrival = exchanges
   }
 
   /// The editions that a 304 identifies, with its fields.
   func confirmed(_ entry: Entry, _ message: Told, _ request: Asked) -> [Edition] {
-    entry.editions.filter { suitable(entry, $0, request) == nil && identifies(message.fields, $0.fields) }.map
-    {
+    entry.editions.filter {
+      isAsked(message, entry, $0, request) && identifies(message.fields, $0.fields)
+    }.map {
       var edition = $0
       edition.fields = updated($0.fields, by: message.fields)
       edition.optional.subtract(message.fields.names.subtracting(section31(message.fields)))
@@ -103,6 +106,18 @@ final class Model {
       edition.selectors = directives(request.fields).has("no-store") ? [request] : $0.selectors + [request]
       return edition
     }
+  }
+
+  /// Whether the question could be about this edition: it could be chosen, or, section 4.1, it is a variant by its tag.
+  private func isAsked(_ message: Told, _ entry: Entry, _ edition: Edition, _ request: Asked) -> Bool {
+    if suitable(entry, edition, request) == nil { return true }
+    guard let tag = edition.fields.first("etag"), entry.target == request.target, section3(edition) == nil
+    else {
+      return false
+    }
+    let tags = members(of: message.asked.fields.values("if-none-match"))
+    // Without a tag of its own, the 304 to a question about one tag is about that one.
+    return tags.contains(tag) && (tags.count == 1 || message.fields.has("etag"))
   }
 
   /// Section 4.3.5: a HEAD may freshen what a GET brought.
