@@ -11,8 +11,12 @@ public final class Domain: Sendable {
   public let policy: CachePolicy
   /// What every key of the domain begins with: the origin's scheme, host and port.
   let keyPrefix: [UInt8]
+  let names: DomainNames
 
-  init(number: Int, name: String, policy: CachePolicy, keyPrefix: [UInt8]) {
+  init(
+    number: Int, name: String, policy: CachePolicy, keyPrefix: [UInt8], names: DomainNames = DomainNames()
+  ) {
+    self.names = names
     self.number = number
     self.name = name
     self.policy = policy
@@ -29,7 +33,9 @@ public final class Domain: Sendable {
     }
     // Domains of one origin may differ in their rules and in what their fixtures hold: they share nothing.
     CacheKey.append(component: entry.name.utf8, onto: &prefix)
-    self.init(number: number, name: entry.name, policy: CachePolicy(entry), keyPrefix: prefix)
+    self.init(
+      number: number, name: entry.name, policy: CachePolicy(entry), keyPrefix: prefix,
+      names: DomainNames(entry))
   }
 }
 

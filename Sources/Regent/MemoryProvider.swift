@@ -16,21 +16,23 @@ public final class MemoryProvider: ResponseHandler {
   // MARK: Answering
 
   public func perform(_ request: Request) async throws -> Response {
-    guard request.method == .get || request.method == .head else { throw Unhandled(.method) }
+    guard request.method == .get || request.method == .head else {
+      throw Unhandled(.method, mark: store.mark(request.key))
+    }
     // Content is no part of the key, and an origin may answer by it.
     guard request.domain.policy.kind != .networkOnly, request.body == nil else { throw Unhandled(.bypass) }
-    guard let record = find(request) else { throw Unhandled(.uriMiss) }
-    guard let head = RecordHead(record.head) else { throw Unhandled(.miss) }
+    guard let record = find(request) else { throw Unhandled(.uriMiss, mark: store.mark(request.key)) }
+    guard let head = RecordHead(record.head) else { throw Unhandled(.miss, mark: store.mark(request.key)) }
     let policy = request.domain.policy
     switch Reuse.decide(head.metadata, request: request.directives, policy: policy, now: request.wall) {
     case .serve(let age):
       return answer(record, head, age: age, detail: .none, request)
     case .serveStale(let age, let reason):
       var response = answer(record, head, age: age, detail: .stale(reason), request)
-      if reason != .requestMaxStale { response.revalidation = candidate(record, head) }
+      if reason != .requestMaxStale { response.revalidation = candidate(record, head, request) }
       return response
     case .validate(let reason):
-      throw Unhandled(reason.fwd, candidate: candidate(record, head))
+      throw Unhandled(reason.fwd, candidate: candidate(record, head, request))
     case .no(let reason):
       throw Unhandled(reason.fwd)
     }
@@ -57,9 +59,10 @@ public final class MemoryProvider: ResponseHandler {
     return response
   }
 
-  private func candidate(_ record: Record, _ head: RecordHead) -> Candidate {
-    let fields = ResponseFields.stored(shared: record.sharedHead, own: head.lines).parsed
-    return Candidate(metadata: head.metadata, fields: fields, body: record.responseBody)
+  private func candidate(_ record: Record, _ head: RecordHead, _ request: Request) -> Candidate {
+    Candidate(
+      metadata: head.metadata, fields: .stored(shared: record.sharedHead, own: head.lines),
+      body: record.responseBody, mark: store.mark(request.key))
   }
 
   // MARK: Keeping
@@ -68,32 +71,38 @@ public final class MemoryProvider: ResponseHandler {
     if Invalidation.applies(method: request.method, status: UInt16(clamping: response.status)) {
       return invalidate(response, request)
     }
-    guard response.storability == .store, let metadata = response.metadata, request.method == .get else {
+    keep(response, request, since: request.mark)
+  }
+
+  /// Keeps what may be kept, unless the key was invalidated since the mark was made.
+  private func keep(_ response: Response, _ request: Request, since mark: RemovalMark?) {
+    guard response.storability == .store, let metadata = response.metadata else {
       return forget(response, request)
     }
     switch response.body {
-    case .empty: insert(.bytes([]), response, metadata, request)
-    case .whole(let slice): insert(.slices([slice]), response, metadata, request)
-    case .stream(let stream): keep(stream, response, metadata, request)
+    case .empty: insert(.bytes([]), response, metadata, request, mark)
+    case .whole(let slice): insert(.slices([slice]), response, metadata, request, mark)
+    case .stream(let stream): keep(stream, response, metadata, request, mark)
     }
   }
 
   /// What was stored and asked about is no answer any more when the origin gave one that must not be stored.
   private func forget(_ response: Response, _ request: Request) {
-    guard request.candidate != nil, request.method == .get, response.status < 500 else { return }
+    guard request.candidate != nil, response.denies(request) else { return }
     _ = store.remove(request.key) { RecordHead.selects($0.head, request.head.fields) }
   }
 
   /// Keeps a body that still arrives; it is stored when its end is proven.
   private func keep(
-    _ stream: BodyStream, _ response: Response, _ metadata: StoredMetadata, _ request: Request
+    _ stream: BodyStream, _ response: Response, _ metadata: StoredMetadata, _ request: Request,
+    _ mark: RemovalMark?
   ) {
     guard let loop = EventLoop.current, stream.keep(limit: store.maxObject, account: store.budget) else {
       return
     }
     Task(executorPreference: loop) {
       if case .finished = await stream.completion() {
-        self.insert(.stream(stream), response, metadata, request)
+        self.insert(.stream(stream), response, metadata, request, mark)
       } else {
         stream.stopKeeping()
       }
@@ -101,42 +110,44 @@ public final class MemoryProvider: ResponseHandler {
   }
 
   private func insert(
-    _ body: OfferedBody, _ response: Response, _ metadata: StoredMetadata, _ request: Request
+    _ body: OfferedBody, _ response: Response, _ metadata: StoredMetadata, _ request: Request,
+    _ mark: RemovalMark?
   ) {
     let fields = response.fields.parsed
     var shared: [UInt8] = []
     var own: [UInt8] = []
     guard RecordHead.append(metadata, fields, request.head.fields, onto: &own) else { return }
     StoredFields.split(fields, shared: &shared, own: &own)
-    _ = store.insert(request.key, head: own, sharedHead: shared, body: body, now: request.now) { record in
-      RecordHead.selects(record.head, request.head.fields)
+    _ = store.insert(request.key, head: own, sharedHead: shared, body: body, now: request.now, since: mark) {
+      RecordHead.selects($0.head, request.head.fields)
     }
   }
 
-  /// RFC 9111 section 4.4: a successful unsafe request makes what is stored for its target unusable.
+  /// RFC 9111 section 4.4: a successful unsafe request makes what is stored for its target unusable, and for those
+  /// that its response names. What a POST brought itself may take the target's place (RFC 9110 section 9.3.3).
   private func invalidate(_ response: Response, _ request: Request) {
-    _ = store.remove(request.key) { _ in true }
-    let origin = Invalidation.Origin(request)
+    let mark = store.invalidate(request.key)
+    if response.storability == .store, let before = request.mark, mark.isNext(after: before) {
+      keep(response, request, since: mark)
+    }
     let fields = response.fields.parsed
     for reference in fields.all(.location) + fields.all(.contentLocation) {
-      guard let target = Invalidation.sameOriginTarget(reference, of: origin, path: request.pathBytes) else {
-        continue
-      }
-      var key = request.domain.keyPrefix
-      CacheKey.appendTarget(path: target.path, query: target.query, onto: &key)
-      _ = store.remove(RecordKey(key)) { _ in true }
+      for key in request.keys(namedBy: reference) where key != request.key { store.invalidate(key) }
     }
   }
 }
 
-extension Invalidation.Origin {
-  /// The origin as the client names it: what Location and Content-Location are compared with.
-  init(_ request: Request) {
-    let head = request.head
-    let isTLS = head.target.scheme == .https
-    self.init(
-      scheme: isTLS ? .https : .http, host: Array(head.fields.bytes[head.host]),
-      port: head.port ?? (isTLS ? 443 : 80))
+extension Response {
+  /// Whether this answer, which is not stored, says that what was stored is none any more.
+  fileprivate func denies(_ request: Request) -> Bool {
+    switch status {
+    case 408, 425, 429, 500...: return false
+    default: break
+    }
+    // What the client forbade to keep is not kept, but what was kept before is confirmed all the same.
+    if cacheStatus.fwdStatus == 304, storability == .refuse(.requestNoStore) { return false }
+    // A HEAD that is answered otherwise than the stored GET was makes it stale (RFC 9111 section 4.3.5).
+    return request.method == .get || status == 200 || status == 404 || status == 410
   }
 }
 

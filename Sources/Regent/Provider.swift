@@ -1,6 +1,7 @@
 // The one idea of the house: whatever can answer is a provider, and a chain asks them in turn.
 
 public import RegentCaching
+public import RegentStorage
 
 /// Something that can answer requests.
 public protocol Provider: Sendable {
@@ -25,9 +26,12 @@ public struct Unhandled: Error, Sendable {
   public let reason: FwdReason?
   /// A stored response that could answer once it is validated.
   public let candidate: Candidate?
+  /// What the cache had removed when it looked: what is fetched now is stored only if nothing was removed since.
+  public let mark: RemovalMark?
 
-  public init(_ reason: FwdReason? = nil, candidate: Candidate? = nil) {
+  public init(_ reason: FwdReason? = nil, candidate: Candidate? = nil, mark: RemovalMark? = nil) {
     self.reason = reason
     self.candidate = candidate
+    self.mark = mark ?? candidate?.mark
   }
 }

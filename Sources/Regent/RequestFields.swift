@@ -13,10 +13,13 @@ enum RequestFields {
   private static let ownOnly = FieldNameSet(own)
   private static let conditionalToo = FieldNameSet(own + conditions)
   private static let rangeToo = FieldNameSet(own + conditions + [.range])
+  private static let behind = FieldNameSet(own + conditions + [.range, .cacheControl, .pragma])
 
   /// What is kept from the origin: of a request that a cache will see the answer of, also the client's conditions.
   static func kept(from request: Request) -> FieldNameSet {
     guard request.isForCache else { return ownOnly }
+    // Behind an answer that has left already, the client's directives have done their work.
+    if request.isBehind { return behind }
     // Without its If-Range, a range would be cut out of whatever the origin has now; and the question whether a
     // stored response holds is about the whole of it.
     let isWhole = request.candidate != nil || request.head.fields.contains(.ifRange)
@@ -30,9 +33,14 @@ extension Request {
 }
 
 extension Fields {
+  /// Whether there are fields that stand in for what is in the key (TRUST B5).
+  var hasUnkeyed: Bool { lines.contains(where: isUnkeyed) }
+}
+
+extension Fields {
   /// The same fields but for those that stand in for what is in the key (TRUST B5).
   func withoutUnkeyed() -> Fields {
-    guard lines.contains(where: isUnkeyed) else { return self }
+    guard hasUnkeyed else { return self }
     var kept = Fields()
     for line in lines where !isUnkeyed(line) {
       if line.name == .other {

@@ -34,7 +34,9 @@ public final class UpstreamProvider: Provider {
     guard request.domain.number < identities.count, let identity = identities[request.domain.number] else {
       throw Unhandled()
     }
-    if request.directives.onlyIfCached { throw Failure.onlyIfCached }
+    if request.directives.onlyIfCached, request.domain.policy.honoursRequestDirectives {
+      throw Failure.onlyIfCached
+    }
     guard let origin = origins.value[request.domain.number] else { throw Unhandled() }
     if let response = try await fetch(request, identity, origin) { return response }
     // Its 304 is about another response than the stored one (RFC 9111 section 4.3.4): ask for all of it.
@@ -98,14 +100,14 @@ public final class UpstreamProvider: Provider {
     }
     guard let body = request.body else {
       connection.stream.setDeadline(in: timeouts.firstByte)
-      return try await connection.head()
+      return try await connection.head(for: request)
     }
-    return try await upload(body, connection)
+    return try await upload(body, request, connection)
   }
 
   /// Sends the content while the answer is awaited already: an early one ends the sending.
   private func upload(
-    _ body: any RequestBody, _ connection: OriginConnection
+    _ body: any RequestBody, _ request: Request, _ connection: OriginConnection
   ) async throws(Failure) -> ResponseHead {
     let loop = connection.stream.loop
     let bound = LoopBound(connection, loop)
@@ -122,7 +124,7 @@ public final class UpstreamProvider: Provider {
       return failure
     }
     do throws(Failure) {
-      let head = try await connection.head()
+      let head = try await connection.head(for: request)
       body.abandon()
       // Also the last bytes, which are read from the client already: an origin that has answered may never take them.
       connection.stream.interruptWriting()
@@ -166,8 +168,9 @@ public final class UpstreamProvider: Provider {
     do throws(Failure) {
       let framing = try Self.framing(head, request.method)
       let body = try self.body(connection, head, framing)
-      if head.status == 304, let candidate = request.candidate {
-        return confirm(candidate, head, request, requestTime, responseTime)
+      if let candidate = request.candidate {
+        let confirmed = confirm(candidate, head, request, requestTime, responseTime)
+        if confirmed != nil || head.status == 304 { return confirmed }
       }
       return fetched(head, body, request, requestTime, responseTime)
     } catch {
@@ -214,6 +217,9 @@ public final class UpstreamProvider: Provider {
       status: status, responseFields: head.fields, policy: request.domain.policy)
     // The content may have decided the answer, and it is no part of the key.
     if request.body != nil { response.storability = .refuse(.requestContent) }
+    if request.isAnsweredWithItsTarget(by: head) {
+      offer(&response, head, request, requestTime, responseTime)
+    }
     if response.storability == .store {
       response.metadata = StoredMetadata(
         status: status, fields: head.fields, requestTime: requestTime, responseTime: responseTime,
@@ -226,27 +232,69 @@ public final class UpstreamProvider: Provider {
     return response
   }
 
-  /// The stored response that a 304 confirms, with the fields that it brings (RFC 9111 section 4.3.4); they may forbid
-  /// to store it again. Nil where it confirms another one.
+  /// What a POST brought is the answer to a GET, too, if it says so itself, and how long (RFC 9110 section 9.3.3).
+  private func offer(
+    _ response: inout Response, _ head: ResponseHead, _ request: Request, _ requestTime: Int64,
+    _ responseTime: Int64
+  ) {
+    let storability = Storability.decide(
+      method: .get, requestFields: request.head.fields, requestDirectives: request.directives, status: 200,
+      responseFields: head.fields, policy: request.domain.policy)
+    let metadata = StoredMetadata(
+      status: 200, fields: head.fields, requestTime: requestTime, responseTime: responseTime,
+      policy: request.domain.policy, hasQuery: request.query != nil)
+    guard storability == .store, metadata.lifetime > 0, !metadata.flags.contains(.heuristic) else { return }
+    response.storability = storability
+    response.metadata = metadata
+  }
+
+  /// The fields of the stored response as a 304 leaves them, or the answer to a HEAD; nil where they are about another
+  /// response, or about none.
+  private func freshened(_ candidate: Candidate, by head: ResponseHead, _ request: Request) -> Fields? {
+    // Without a condition there is nothing that a 304 could confirm.
+    if head.status == 304, candidate.metadata.hasValidator {
+      let fields = candidate.fields
+      return Validation.freshened(stored: fields, by: head.fields, wasOnlyTag: fields.contains(.etag))
+    }
+    guard request.method == .head, head.status == 200, candidate.metadata.status == 200,
+      let length = candidate.body.count
+    else { return nil }
+    return Validation.freshened(stored: candidate.fields, contentLength: length, byHead: head.fields)
+  }
+
+  /// The stored response that a 304 or the answer to a HEAD confirms, with the fields that it brings (RFC 9111 sections
+  /// 4.3.4 and 4.3.5); they may forbid to store it again. Nil where it confirms another one.
   private func confirm(
     _ candidate: Candidate, _ head: ResponseHead, _ request: Request, _ requestTime: Int64,
     _ responseTime: Int64
   ) -> Response? {
-    guard let fields = Validation.freshened(stored: candidate.fields, by: head.fields) else { return nil }
+    guard let fields = freshened(candidate, by: head, request) else { return nil }
     let metadata = StoredMetadata(
       status: candidate.metadata.status, fields: fields, received: head.fields, requestTime: requestTime,
       responseTime: responseTime, policy: request.domain.policy, hasQuery: request.query != nil)
     var response = Response(
       status: Int(metadata.status), fields: .parsed(fields), body: candidate.body,
       cacheStatus: CacheStatus(
-        .forwarded(request.forwarded), fwdStatus: 304,
+        .forwarded(request.forwarded), fwdStatus: head.status == 304 ? 304 : nil,
         ttl: metadata.remainingFreshness(policy: request.domain.policy, now: responseTime)))
     response.metadata = metadata
     response.age = metadata.currentAge(now: responseTime)
+    // Whatever it was asked with, what is stored is the response to a GET.
     response.storability = Storability.decide(
-      method: request.method, requestFields: request.head.fields, requestDirectives: request.directives,
+      method: .get, requestFields: request.head.fields, requestDirectives: request.directives,
       status: metadata.status, responseFields: fields, policy: request.domain.policy)
     return response
+  }
+}
+
+extension Request {
+  /// Whether this is a POST whose response says that it is its target's own representation. Fields that a GET's key
+  /// would not tell apart must not have shaped it.
+  fileprivate func isAnsweredWithItsTarget(by head: ResponseHead) -> Bool {
+    guard method == .post, head.status == 200, head.fields.contains(.contentLocation),
+      !self.head.fields.hasUnkeyed
+    else { return false }
+    return head.fields.all(.contentLocation).allSatisfy { keys(namedBy: $0).contains(key) }
   }
 }
 

@@ -10,6 +10,8 @@ public enum Method: UInt8, CaseIterable, Sendable {
   case propfind, proppatch, mkcol, copy, move, lock, unlock, report, search, query
   case acl, bind, checkin, checkout, label, link, merge, mkactivity, mkcalendar, mkworkspace
   case orderpatch, rebind, unbind, unlink, update, versionControl
+  /// Not registered, but spoken by devices at home (UPnP).
+  case mSearch
 
   /// The method as it is written; methods are case-sensitive.
   public var text: StaticString {
@@ -50,6 +52,7 @@ public enum Method: UInt8, CaseIterable, Sendable {
     case .unlink: "UNLINK"
     case .update: "UPDATE"
     case .versionControl: "VERSION-CONTROL"
+    case .mSearch: "M-SEARCH"
     }
   }
 
@@ -64,7 +67,7 @@ public enum Method: UInt8, CaseIterable, Sendable {
   /// Whether sending it twice is registered to do what sending it once does (RFC 9110 section 9.2.2).
   public var isIdempotent: Bool {
     switch self {
-    case .post, .patch, .connect, .purge, .lock: false
+    case .post, .patch, .connect, .purge, .lock, .mSearch: false
     default: true
     }
   }
