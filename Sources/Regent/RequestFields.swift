@@ -10,6 +10,7 @@ enum RequestFields {
   private static let conditions: [FieldName] = [
     .ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .ifRange,
   ]
+  static let conditional = FieldNameSet(conditions)
   private static let ownOnly = FieldNameSet(own)
   private static let conditionalToo = FieldNameSet(own + conditions)
   private static let rangeToo = FieldNameSet(own + conditions + [.range])

@@ -172,6 +172,9 @@ public final class UpstreamProvider: Provider {
         let confirmed = confirm(candidate, head, request, requestTime, responseTime)
         if confirmed != nil || head.status == 304 { return confirmed }
       }
+      if head.status == 304, !request.asksConditionally {
+        throw .malformedResponse("It is 304 without a condition.")
+      }
       return fetched(head, body, request, requestTime, responseTime)
     } catch {
       connection.close()
@@ -288,6 +291,11 @@ public final class UpstreamProvider: Provider {
 }
 
 extension Request {
+  /// Whether the origin was given a condition of the client's.
+  fileprivate var asksConditionally: Bool {
+    !isForCache && !head.fields.present.isDisjoint(with: RequestFields.conditional)
+  }
+
   /// Whether this is a POST whose response says that it is its target's own representation. Fields that a GET's key
   /// would not tell apart must not have shaped it.
   fileprivate func isAnsweredWithItsTarget(by head: ResponseHead) -> Bool {
