@@ -57,7 +57,9 @@ public final class Chain: Sendable {
 
   private func finish(_ response: Response, _ request: Request, from index: Int) async -> Response {
     if response.revalidation != nil { revalidate(behind: response, request, from: index) }
-    if response.status >= 500, let stale = staleInstead(of: response, request) { return stale }
+    // A stored error that a 304 confirms is no failure of the origin's.
+    let isFailure = response.status >= 500 && response.cacheStatus.fwdStatus != 304
+    if isFailure, let stale = staleInstead(of: response, request) { return stale }
     return await handBack(response, request, from: index)
   }
 
@@ -129,7 +131,9 @@ public final class Chain: Sendable {
 
   private func take(_ response: Response, _ request: Request, from index: Int) async -> Bool {
     // An origin in trouble says nothing of the resource, even where its words may be stored (RFC 5861 section 3).
-    let isTrouble = response.status >= 500 || response.status == 408 || response.status == 429
+    let isTrouble =
+      (response.status >= 500 || [408, 425, 429].contains(response.status))
+      && response.cacheStatus.fwdStatus != 304
     if !isTrouble { _ = await handBack(response, request, from: index) }
     response.body.leaveUnread()
     guard case .stream(let stream) = response.body else { return !isTrouble }

@@ -12,8 +12,8 @@ extension ClientConnection {
   private static let copiedBody = 16 << 10
   /// How much may gather before it is sent.
   private static let gathered = 64 << 10
-  /// How long a task waits for the client's next request before it ends, and another one starts with the request.
-  private static let warmth = Duration.milliseconds(5)
+  /// How long, in nanoseconds, a task waits for the client's next request before it ends, and another one starts with the request.
+  private static let warmth: Int64 = 5_000_000
 
   /// Answers `first` and what the client sends behind it.
   func serve(_ first: Request) async {
@@ -38,8 +38,7 @@ extension ClientConnection {
     holdsAnswers = false
     var request = first
     while true {
-      let response = await server.chain.respond(to: request)
-      let answered = queue(response, to: request, &writer, &timing)
+      let answered = queue(await server.chain.respond(to: request), to: request, &writer, &timing)
       try await send(answered.rest, &writer, &timing)
       guard answered.keepAlive, state == .serving else {
         try await flush(&writer, &timing)
@@ -69,7 +68,7 @@ extension ClientConnection {
       return nil
     }
     state = .warm
-    stream.setDeadline(in: Self.warmth)
+    stream.setDeadline(loop.clock.now &+ Self.warmth)
     do throws(StreamError) {
       try await stream.readable()
     } catch {
@@ -99,11 +98,12 @@ extension ClientConnection {
 
   /// Writes a response into the buffer: all of it if it is small, else its head.
   private func queue(
-    _ response: Response, to request: Request, _ writer: inout MessageWriter, _ timing: inout Timing
+    _ response: consuming Response, to request: Request, _ writer: inout MessageWriter,
+    _ timing: inout Timing
   ) -> (rest: Rest, keepAlive: Bool) {
     content?.takeRest()
     let routed = request.routed
-    let response = routed.isConditional ? response.conditional(on: request) : response
+    if routed.isConditional { response = response.conditional(on: request) }
     let ending = Self.ending(of: response, to: routed)
     let keepAlive =
       routed.head.keepAlive && ending != .close && content?.isComplete != false && !server.isDraining
@@ -280,6 +280,8 @@ extension Response {
     let parsed = fields.parsed
     let etag = Array(parsed.first(.etag) ?? [])
     let modified = Array(parsed.first(.lastModified) ?? [])
+    // A response that is not stored has no Date of ours to stand in for Last-Modified (RFC 9110 section 13.1.3).
+    guard metadata != nil || requestFields.contains(.ifNoneMatch) || !modified.isEmpty else { return false }
     return Validation.answersNotModified(
       requestFields: requestFields, stored: stored, etag: etag.span, lastModified: modified.span)
   }

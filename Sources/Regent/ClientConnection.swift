@@ -14,8 +14,8 @@ final class ClientConnection: StreamDelegate {
   let loop: EventLoop
   let server: LoopServer
   var state = State.idle
-  /// What was received and not yet used; empty while idle.
-  var input: [UInt8] = []
+  /// What was received and not yet used; empty while idle. Changed as a whole, by ``keep(_:)`` and ``use(first:)``.
+  private(set) var input: [UInt8] = []
   /// The parser of a head that is not complete yet; kept apart, because most connections never need one.
   private var unfinished: Unfinished?
   private var lingered = 0
@@ -100,19 +100,37 @@ final class ClientConnection: StreamDelegate {
   func next(received count: Int) throws(ParseError) -> Request? {
     let scratch = loop.scratch
     guard input.isEmpty else {
-      scratch.copy(0..<count, onto: &input)
+      keep(0..<count)
       return try nextPipelined()
     }
     if !isSurplus, let request = server.recentRequest(from: self) { return begun(request) }
     var parser = RequestParser(limits: server.limits)
-    let head = try scratch.withBytes { bytes throws(ParseError) in try parser.parse(bytes) }
+    let head = try scratch.withBytes { bytes throws(ParseError) in
+      try parser.parse(bytes, recent: &server.sections) { scratch.copy(first: $0) }
+    }
     guard let head else {
-      scratch.copy(0..<count, onto: &input)
+      keep(0..<count)
       unfinished = Unfinished(parser)
       return nil
     }
-    if parser.consumed < count { scratch.copy(parser.consumed..<count, onto: &input) }
+    if parser.consumed < count { keep(parser.consumed..<count) }
     return route(head)
+  }
+
+  /// Keeps a part of what was just received for later.
+  func keep(_ range: Range<Int>) {
+    var bytes: [UInt8] = []
+    swap(&bytes, &input)
+    loop.scratch.copy(range, onto: &bytes)
+    input = bytes
+  }
+
+  /// Lets go of the first bytes of the input, which were used.
+  func use(first count: Int) {
+    var bytes: [UInt8] = []
+    swap(&bytes, &input)
+    bytes.removeFirst(count)
+    input = bytes
   }
 
   /// The next request that the client sent without waiting, if its head is here.
@@ -124,7 +142,7 @@ final class ClientConnection: StreamDelegate {
       return nil
     }
     self.unfinished = nil
-    input.removeFirst(unfinished.parser.consumed)
+    use(first: unfinished.parser.consumed)
     return route(head)
   }
 

@@ -24,6 +24,7 @@ final class LoopServer {
   private var connections: [ObjectIdentifier: ClientConnection] = [:]
   private var surplus = 0
   private var recent = RecentHeads()
+  var sections = RecentSections()
   private var lastHost: (host: ArraySlice<UInt8>, routes: [Router.Route], isLoopback: Bool) = ([], [], false)
 
   /// How many connections beyond the limit each loop lets in, so that the admin pages can still be asked why.

@@ -140,12 +140,14 @@ public final class MemoryProvider: ResponseHandler {
 extension Response {
   /// Whether this answer, which is not stored, says that what was stored is none any more.
   fileprivate func denies(_ request: Request) -> Bool {
+    // A 304 speaks of what is stored, be it an error. What the client forbade to keep is not kept, but what was kept
+    // before is confirmed all the same.
+    if cacheStatus.fwdStatus == 304 { return storability != .refuse(.requestNoStore) }
+    // An origin in trouble says nothing of what is stored.
     switch status {
     case 408, 425, 429, 500...: return false
     default: break
     }
-    // What the client forbade to keep is not kept, but what was kept before is confirmed all the same.
-    if cacheStatus.fwdStatus == 304, storability == .refuse(.requestNoStore) { return false }
     // A HEAD that is answered otherwise than the stored GET was makes it stale (RFC 9111 section 4.3.5).
     return request.method == .get || status == 200 || status == 404 || status == 410
   }

@@ -58,3 +58,36 @@ struct RecentAnswers {
     tags[place] = tag
   }
 }
+
+/// The lines that all records have in common which arrived in the same second and live as long: Date, Age, Via and
+/// Cache-Status. What was fetched together is asked for together; bounded, and never wrong.
+struct RecentTails {
+  /// All that the lines depend on.
+  struct Tail: Equatable {
+    let date: Int64
+    let age: Int32
+    let ttl: Int32
+
+    fileprivate var place: Int { Int(truncatingIfNeeded: date &+ Int64(ttl) &* 7) & (RecentTails.places - 1) }
+  }
+
+  static let places = 64
+
+  /// Which lines were composed last at each place, and which were kept there.
+  private var last: [Tail] = Array(repeating: Tail(date: .min, age: 0, ttl: 0), count: places)
+  private var kept: [(tail: Tail, bytes: [UInt8])] = Array(
+    repeating: (Tail(date: .min, age: 0, ttl: 0), []), count: places)
+
+  /// Appends lines that were kept; false where they were not.
+  func append(_ tail: Tail, onto bytes: inout [UInt8]) -> Bool {
+    guard kept[tail.place].tail == tail else { return false }
+    bytes.append(contentsOf: kept[tail.place].bytes)
+    return true
+  }
+
+  /// Keeps lines that were composed twice in a row at their place.
+  mutating func note(_ tail: Tail, _ lines: ArraySlice<UInt8>) {
+    if last[tail.place] == tail { kept[tail.place] = (tail, Array(lines)) }
+    last[tail.place] = tail
+  }
+}

@@ -60,7 +60,7 @@ final class RequestContent {
   private func decode() throws(ParseError) -> [UInt8]? {
     guard !connection.input.isEmpty else { return nil }
     var content: [UInt8] = []
-    connection.input.removeFirst(try decode(connection.input, into: &content))
+    connection.use(first: try decode(connection.input, into: &content))
     count += content.count
     return content.isEmpty ? nil : content
   }
@@ -85,7 +85,7 @@ final class RequestContent {
     let stream = connection.stream
     while true {
       switch stream.receive() {
-      case .bytes(let received): return stream.loop.scratch.copy(0..<received, onto: &connection.input)
+      case .bytes(let received): return connection.keep(0..<received)
       case .wouldBlock:
         stream.setDeadline(deadline)
         try await stream.readable()

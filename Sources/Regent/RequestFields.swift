@@ -31,6 +31,11 @@ enum RequestFields {
 extension Request {
   /// Whether a cache wants the whole response, or its own question answered.
   var isForCache: Bool { candidate != nil || method == .get && forwarded != .bypass }
+
+  /// Whether the origin is given a condition: ours, or the client's.
+  var asksConditionally: Bool {
+    candidate != nil || !isForCache && !head.fields.present.isDisjoint(with: RequestFields.conditional)
+  }
 }
 
 extension Fields {

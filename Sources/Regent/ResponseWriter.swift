@@ -4,12 +4,12 @@ import RegentCaching
 import RegentHTTP
 import RegentLoop
 
-/// Writes heads for one loop; what never changes is made once, and a date as long as it is the same.
+/// Writes heads for one loop; what never changes is made once, and what many answers share for as long as they do.
 final class ResponseWriter {
   private let name: [UInt8]
   private let tail: [UInt8]
   private let hitTail: [UInt8]
-  private var date: (seconds: Int64, line: [UInt8]) = (.min, [])
+  private var tails = RecentTails()
   private var recent = RecentAnswers()
 
   /// `name` is Regent's in Via, Cache-Status and Proxy-Status: a token.
@@ -44,6 +44,7 @@ final class ResponseWriter {
     to writer: inout MessageWriter
   ) {
     writer.statusLine(response.status)
+    if keepAlive, version == .http11, writePlainHit(response, ending, to: &writer) { return }
     writeFields(response, now: now, to: &writer)
     switch ending {
     case .length(let length): writer.field(.contentLength, decimal: length)
@@ -60,38 +61,52 @@ final class ResponseWriter {
     writer.endHead()
   }
 
-  /// Via and Cache-Status. A plain hit, which most answers are, is two pieces.
-  private func writeTail(_ status: CacheStatus, to writer: inout MessageWriter) {
-    if let ttl = status.plainHit {
+  /// The rest of the head of a plain hit, which most answers are, in as few pieces as there can be; false where the
+  /// response is none.
+  private func writePlainHit(
+    _ response: borrowing Response, _ ending: Ending, to writer: inout MessageWriter
+  ) -> Bool {
+    guard case .stored(let shared, let own) = response.fields, case .length(let length) = ending,
+      let ttl = response.cacheStatus.plainHit, let age = response.age, let date = response.metadata?.date,
+      response.failure == nil
+    else { return false }
+    write(shared, own, to: &writer)
+    let tail = RecentTails.Tail(date: date, age: age, ttl: ttl)
+    if !tails.append(tail, onto: &writer.bytes) {
+      let start = writer.bytes.count
+      writer.field(.date, date: date)
+      writer.field(.age, decimal: Int(age))
       writer.bytes.append(contentsOf: hitTail)
       Decimal.append(Int(ttl), to: &writer.bytes)
-    } else {
-      writer.bytes.append(contentsOf: tail)
-      status.append(onto: &writer.bytes, name: name)
+      writer.endLine()
+      tails.note(tail, writer.bytes[start...])
     }
-    writer.endLine()
+    writer.field(.contentLength, decimal: length)
+    writer.endHead()
+    return true
   }
 
-  private func write(date seconds: Int64, to writer: inout MessageWriter) {
-    if date.seconds != seconds {
-      var fresh = MessageWriter()
-      fresh.field(.date, date: seconds)
-      date = (seconds, fresh.bytes)
-    }
-    writer.bytes.append(contentsOf: date.line)
+  private func write(_ shared: Block?, _ own: Slice, to writer: inout MessageWriter) {
+    if let shared { shared.copy(0..<shared.count, onto: &writer.bytes) }
+    own.block.copy(own.range, onto: &writer.bytes)
+  }
+
+  private func writeTail(_ status: CacheStatus, to writer: inout MessageWriter) {
+    writer.bytes.append(contentsOf: tail)
+    status.append(onto: &writer.bytes, name: name)
+    writer.endLine()
   }
 
   private func writeFields(_ response: Response, now: Int64, to writer: inout MessageWriter) {
     switch response.fields {
     case .stored(let shared, let own):
-      if let shared { shared.copy(0..<shared.count, onto: &writer.bytes) }
-      own.block.copy(own.range, onto: &writer.bytes)
-      write(date: response.metadata?.date ?? now, to: &writer)
+      write(shared, own, to: &writer)
+      writer.field(.date, date: response.metadata?.date ?? now)
     case .parsed(let fields):
       let dated = response.age != nil && response.metadata != nil
       writer.forwarded(
         fields, except: dated ? Self.datedOnes : response.age != nil ? Self.agedOnes : Self.lengthOnly)
-      if dated || !fields.contains(.date) { write(date: response.metadata?.date ?? now, to: &writer) }
+      if dated || !fields.contains(.date) { writer.field(.date, date: response.metadata?.date ?? now) }
     }
     if let age = response.age { writer.field(.age, decimal: Int(age)) }
   }

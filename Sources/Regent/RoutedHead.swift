@@ -44,30 +44,49 @@ struct RecentHeads {
   static let longest = 1024
 
   private var heads: [RoutedHead?] = Array(repeating: nil, count: places)
+  /// Which head was understood last at each place; a number that another one may share, which costs memory only.
+  private var tags: [UInt32] = Array(repeating: 0, count: places)
 
   /// The head that is exactly what was received, if it is among the last ones.
   func find(_ received: ScratchBuffer) -> RoutedHead? {
-    guard received.count <= Self.longest, let place = received.withBytes({ Self.place($0) }),
-      let found = heads[place], received.holdsExactly(found.head.fields.bytes)
+    guard received.count <= Self.longest, let tag = received.withBytes({ Self.tag($0) }),
+      let found = heads[Self.place(tag)], received.holdsExactly(found.head.fields.bytes)
     else { return nil }
     return found
   }
 
-  /// Remembers a head without content.
+  /// Remembers a head without content that came twice in a row at its place: to keep each of many would not pay.
   mutating func note(_ routed: RoutedHead) {
     let bytes = routed.head.fields.bytes
-    guard routed.refusal == nil, routed.head.framing == .none, bytes.count <= Self.longest else { return }
-    if let place = Self.place(bytes.span) { heads[place] = routed }
+    guard routed.head.framing == .none, bytes.count <= Self.longest, let tag = Self.tag(bytes.span) else {
+      return
+    }
+    let place = Self.place(tag)
+    if tags[place] != tag {
+      tags[place] = tag
+    } else if routed.refusal == nil {
+      heads[place] = routed
+    }
   }
 
-  /// Where a head is kept: by its length and a few of its bytes, most of them where the target is.
-  private static func place(_ bytes: Span<UInt8>) -> Int? {
-    guard bytes.count >= 24 else { return nil }
-    var mix = UInt32(truncatingIfNeeded: bytes.count)
-    for offset in stride(from: 5, to: 21, by: 2) {
-      mix = (mix &* 31) &+ UInt32(bytes[offset])
-    }
-    mix = (mix &* 31) &+ UInt32(bytes[bytes.count / 2])
-    return Int((mix &* 0x9E37_79B1) >> 24)
+  /// A number by a head's length and some of its bytes: the first ones of a target, and those around its end.
+  private static func tag(_ bytes: Span<UInt8>) -> UInt32? {
+    guard bytes.count >= 32 else { return nil }
+    let near = word(bytes, 5) ^ (word(bytes, 13) &* 0x9E37_79B9_7F4A_7C15)
+    let far = word(bytes, bytes.count / 2 &- 4)
+    let mixed = (near ^ (far &<< 7) ^ UInt64(bytes.count)) &* 0xD6E8_FEB8_6659_FD93
+    return UInt32(truncatingIfNeeded: mixed &>> 32)
+  }
+
+  private static func place(_ tag: UInt32) -> Int { Int(tag &>> 24) }
+
+  /// Eight bytes in one load.
+  private static func word(_ bytes: Span<UInt8>, _ start: Int) -> UInt64 {
+    let eight = bytes.extracting(start..<start &+ 8)
+    let low =
+      UInt32(eight[0]) | UInt32(eight[1]) &<< 8 | UInt32(eight[2]) &<< 16 | UInt32(eight[3]) &<< 24
+    let high =
+      UInt32(eight[4]) | UInt32(eight[5]) &<< 8 | UInt32(eight[6]) &<< 16 | UInt32(eight[7]) &<< 24
+    return UInt64(low) | UInt64(high) &<< 32
   }
 }

@@ -90,7 +90,7 @@ public final class UpstreamProvider: Provider {
     let loop = connection.stream.loop
     var writer = MessageWriter(reusing: loop.takeBuffer())
     defer { loop.giveBack(writer.takeBytes()) }
-    writeHead(request, identity, &writer)
+    writer.head(asking: identity, request, via: via)
     do throws(StreamError) {
       try await connection.stream.write(writer.bytes, stall: timeouts.writeStall)
     } catch {
@@ -139,26 +139,6 @@ public final class UpstreamProvider: Provider {
     }
   }
 
-  private func writeHead(_ request: Request, _ identity: OriginIdentity, _ writer: inout MessageWriter) {
-    let fields = request.isForCache ? request.head.fields.withoutUnkeyed() : request.head.fields
-    writer.requestLine(request.method, identity: identity, request: request)
-    writer.field(.host, bytes: identity.authority)
-    writer.forwarded(fields, except: RequestFields.kept(from: request))
-    if let candidate = request.candidate {
-      var conditions = Fields()
-      _ = Validation.addConditions(from: candidate.fields, to: &conditions)
-      for line in conditions.lines { writer.line(line, of: conditions) }
-    }
-    switch request.body?.framing {
-    case .length(let length)?: writer.field(.contentLength, decimal: length)
-    case .chunked?: writer.field(.transferEncoding, "chunked")
-    case nil, .some(.none), .untilClose?:
-      if request.head.framing == .length(0) { writer.field(.contentLength, decimal: 0) }
-    }
-    writer.field(.via, bytes: via)
-    writer.endHead()
-  }
-
   // MARK: Answering
 
   private func respond(
@@ -168,14 +148,10 @@ public final class UpstreamProvider: Provider {
     do throws(Failure) {
       let framing = try Self.framing(head, request.method)
       let body = try self.body(connection, head, framing)
-      if let candidate = request.candidate {
-        let confirmed = confirm(candidate, head, request, requestTime, responseTime)
-        if confirmed != nil || head.status == 304 { return confirmed }
-      }
       if head.status == 304, !request.asksConditionally {
         throw .malformedResponse("It is 304 without a condition.")
       }
-      return fetched(head, body, request, requestTime, responseTime)
+      return Received(head, requestTime: requestTime, responseTime: responseTime).response(to: request, body)
     } catch {
       connection.close()
       throw error
@@ -206,107 +182,30 @@ public final class UpstreamProvider: Provider {
     Task(executorPreference: loop) { await bound.value.fill(writer, framing, keepAlive: keepAlive, timeouts) }
     return .stream(stream)
   }
-
-  private func fetched(
-    _ head: ResponseHead, _ body: ResponseBody, _ request: Request, _ requestTime: Int64,
-    _ responseTime: Int64
-  ) -> Response {
-    let status = UInt16(head.status)
-    var response = Response(
-      status: head.status, fields: .parsed(head.fields), body: body,
-      cacheStatus: CacheStatus(.forwarded(request.forwarded)))
-    response.storability = Storability.decide(
-      method: request.method, requestFields: request.head.fields, requestDirectives: request.directives,
-      status: status, responseFields: head.fields, policy: request.domain.policy)
-    // The content may have decided the answer, and it is no part of the key.
-    if request.body != nil { response.storability = .refuse(.requestContent) }
-    if request.isAnsweredWithItsTarget(by: head) {
-      offer(&response, head, request, requestTime, responseTime)
-    }
-    if response.storability == .store {
-      response.metadata = StoredMetadata(
-        status: status, fields: head.fields, requestTime: requestTime, responseTime: responseTime,
-        policy: request.domain.policy, hasQuery: request.query != nil)
-      response.cacheStatus.ttl = response.metadata?.remainingFreshness(
-        policy: request.domain.policy, now: responseTime)
-    } else if case .refuse(let reason) = response.storability, request.forwarded != .bypass {
-      response.cacheStatus.detail = .refused(reason)
-    }
-    return response
-  }
-
-  /// What a POST brought is the answer to a GET, too, if it says so itself, and how long (RFC 9110 section 9.3.3).
-  private func offer(
-    _ response: inout Response, _ head: ResponseHead, _ request: Request, _ requestTime: Int64,
-    _ responseTime: Int64
-  ) {
-    let storability = Storability.decide(
-      method: .get, requestFields: request.head.fields, requestDirectives: request.directives, status: 200,
-      responseFields: head.fields, policy: request.domain.policy)
-    let metadata = StoredMetadata(
-      status: 200, fields: head.fields, requestTime: requestTime, responseTime: responseTime,
-      policy: request.domain.policy, hasQuery: request.query != nil)
-    guard storability == .store, metadata.lifetime > 0, !metadata.flags.contains(.heuristic) else { return }
-    response.storability = storability
-    response.metadata = metadata
-  }
-
-  /// The fields of the stored response as a 304 leaves them, or the answer to a HEAD; nil where they are about another
-  /// response, or about none.
-  private func freshened(_ candidate: Candidate, by head: ResponseHead, _ request: Request) -> Fields? {
-    // Without a condition there is nothing that a 304 could confirm.
-    if head.status == 304, candidate.metadata.hasValidator {
-      let fields = candidate.fields
-      return Validation.freshened(stored: fields, by: head.fields, wasOnlyTag: fields.contains(.etag))
-    }
-    guard request.method == .head, head.status == 200, candidate.metadata.status == 200,
-      let length = candidate.body.count
-    else { return nil }
-    return Validation.freshened(stored: candidate.fields, contentLength: length, byHead: head.fields)
-  }
-
-  /// The stored response that a 304 or the answer to a HEAD confirms, with the fields that it brings (RFC 9111 sections
-  /// 4.3.4 and 4.3.5); they may forbid to store it again. Nil where it confirms another one.
-  private func confirm(
-    _ candidate: Candidate, _ head: ResponseHead, _ request: Request, _ requestTime: Int64,
-    _ responseTime: Int64
-  ) -> Response? {
-    guard let fields = freshened(candidate, by: head, request) else { return nil }
-    let metadata = StoredMetadata(
-      status: candidate.metadata.status, fields: fields, received: head.fields, requestTime: requestTime,
-      responseTime: responseTime, policy: request.domain.policy, hasQuery: request.query != nil)
-    var response = Response(
-      status: Int(metadata.status), fields: .parsed(fields), body: candidate.body,
-      cacheStatus: CacheStatus(
-        .forwarded(request.forwarded), fwdStatus: head.status == 304 ? 304 : nil,
-        ttl: metadata.remainingFreshness(policy: request.domain.policy, now: responseTime)))
-    response.metadata = metadata
-    response.age = metadata.currentAge(now: responseTime)
-    // Whatever it was asked with, what is stored is the response to a GET.
-    response.storability = Storability.decide(
-      method: .get, requestFields: request.head.fields, requestDirectives: request.directives,
-      status: metadata.status, responseFields: fields, policy: request.domain.policy)
-    return response
-  }
-}
-
-extension Request {
-  /// Whether the origin was given a condition of the client's.
-  fileprivate var asksConditionally: Bool {
-    !isForCache && !head.fields.present.isDisjoint(with: RequestFields.conditional)
-  }
-
-  /// Whether this is a POST whose response says that it is its target's own representation. Fields that a GET's key
-  /// would not tell apart must not have shaped it.
-  fileprivate func isAnsweredWithItsTarget(by head: ResponseHead) -> Bool {
-    guard method == .post, head.status == 200, head.fields.contains(.contentLocation),
-      !self.head.fields.hasUnkeyed
-    else { return false }
-    return head.fields.all(.contentLocation).allSatisfy { keys(namedBy: $0).contains(key) }
-  }
 }
 
 extension MessageWriter {
+  /// The head that asks an origin for a request's answer.
+  mutating func head(asking identity: OriginIdentity, _ request: Request, via: [UInt8]) {
+    let fields = request.isForCache ? request.head.fields.withoutUnkeyed() : request.head.fields
+    requestLine(request.method, identity: identity, request: request)
+    field(.host, bytes: identity.authority)
+    forwarded(fields, except: RequestFields.kept(from: request))
+    if let candidate = request.candidate {
+      var conditions = Fields()
+      _ = Validation.addConditions(from: candidate.fields, to: &conditions)
+      for line in conditions.lines { self.line(line, of: conditions) }
+    }
+    switch request.body?.framing {
+    case .length(let length)?: field(.contentLength, decimal: length)
+    case .chunked?: field(.transferEncoding, "chunked")
+    case nil, .some(.none), .untilClose?:
+      if request.head.framing == .length(0) { field(.contentLength, decimal: 0) }
+    }
+    field(.via, bytes: via)
+    endHead()
+  }
+
   mutating func requestLine(_ method: Method, identity: OriginIdentity, request: Request) {
     let asked = request.head.target
     // RFC 9112 section 3.2.4: OPTIONS for an origin as a whole, in either form, is asked with an asterisk.

@@ -26,6 +26,9 @@ public struct StoredMetadata: Sendable, Equatable {
     public static let invalidFreshness = Flags(rawValue: 1 << 8)
     /// Set-Cookie: only the origin's own lifetime counts, never the domain's `ttl`.
     public static let hasSetCookie = Flags(rawValue: 1 << 9)
+    /// A request with Authorization brought or confirmed it: without the origin's permission it is not shared, even
+    /// where a later 304 to somebody else leaves the permission out (section 3.5).
+    public static let authorized = Flags(rawValue: 1 << 15)
   }
 
   public var status: UInt16

@@ -4,14 +4,13 @@
 /// A protocol version that Regent speaks (RFC 9112 section 2.3).
 public enum HTTPVersion: UInt8, Sendable { case http10, http11 }
 
-/// A request method of the IANA registry, and PURGE, which caches have in common (RFC 9110 section 9).
+/// A request method of the IANA registry (RFC 9110 section 9), those of UPnP, and PURGE, which caches have in common.
 public enum Method: UInt8, CaseIterable, Sendable {
   case get, head, post, put, delete, options, patch, connect, trace, purge
   case propfind, proppatch, mkcol, copy, move, lock, unlock, report, search, query
   case acl, bind, checkin, checkout, label, link, merge, mkactivity, mkcalendar, mkworkspace
   case orderpatch, rebind, unbind, unlink, update, versionControl
-  /// Not registered, but spoken by devices at home (UPnP).
-  case mSearch
+  case mSearch, notify, subscribe, unsubscribe
 
   /// The method as it is written; methods are case-sensitive.
   public var text: StaticString {
@@ -53,6 +52,9 @@ public enum Method: UInt8, CaseIterable, Sendable {
     case .update: "UPDATE"
     case .versionControl: "VERSION-CONTROL"
     case .mSearch: "M-SEARCH"
+    case .notify: "NOTIFY"
+    case .subscribe: "SUBSCRIBE"
+    case .unsubscribe: "UNSUBSCRIBE"
     }
   }
 
@@ -67,7 +69,7 @@ public enum Method: UInt8, CaseIterable, Sendable {
   /// Whether sending it twice is registered to do what sending it once does (RFC 9110 section 9.2.2).
   public var isIdempotent: Bool {
     switch self {
-    case .post, .patch, .connect, .purge, .lock, .mSearch: false
+    case .post, .patch, .connect, .purge, .lock, .mSearch, .notify, .subscribe, .unsubscribe: false
     default: true
     }
   }

@@ -32,16 +32,51 @@ public struct RequestParser: Sendable {
   /// the parser is ready for the next message, which begins at ``consumed``. After an error the connection
   /// can only be closed: every further call throws the same (TRUST A15), until ``reset()``.
   public mutating func parse(_ input: Span<UInt8>) throws(ParseError) -> RequestHead? {
+    try once { parser throws(ParseError) in
+      guard let line = try parser.requestLine(input), try parser.fieldSection(input, line) else { return nil }
+      return try parser.finish(input, line) { Array(copying: input, through: $0) }
+    }
+  }
+
+  /// The same for a receiver who was sent most heads at once, and many of them with the same fields.
+  ///
+  /// - Parameter copy: Gives the first so many bytes of the input.
+  public mutating func parse(
+    _ input: Span<UInt8>, recent: inout RecentSections, copy: (Int) -> [UInt8]
+  ) throws(ParseError) -> RequestHead? {
+    try once { parser throws(ParseError) in
+      let isNew = parser.line == nil
+      guard let line = try parser.requestLine(input) else { return nil }
+      let start = parser.section.lineStart
+      if isNew, let known = recent.find(input, from: start, line.version) {
+        parser.section = known
+      } else {
+        guard try parser.fieldSection(input, line) else { return nil }
+        if isNew { recent.note(parser.section, input, from: start, line.version) }
+      }
+      return try parser.finish(input, line, copy)
+    }
+  }
+
+  /// Does a step, unless an earlier one failed.
+  @inline(__always)
+  private mutating func once(
+    _ step: (inout RequestParser) throws(ParseError) -> RequestHead?
+  ) throws(ParseError) -> RequestHead? {
     if let failure { throw failure }
     do throws(ParseError) {
-      return try advance(input)
+      return try step(&self)
     } catch {
       failure = error
       throw error
     }
   }
 
-  private mutating func advance(_ input: Span<UInt8>) throws(ParseError) -> RequestHead? {
+  private mutating func fieldSection(_ input: Span<UInt8>, _ line: RequestLine) throws(ParseError) -> Bool {
+    try section.parseFields(input, limits, line.version, request: true)
+  }
+
+  private mutating func requestLine(_ input: Span<UInt8>) throws(ParseError) -> RequestLine? {
     while line == nil {
       guard
         let range = try section.nextLine(
@@ -49,11 +84,7 @@ public struct RequestParser: Sendable {
       else { return nil }
       try begin(input, range)
     }
-    guard let line, try section.parseFields(input, limits, line.version, request: true) else { return nil }
-    let head = try finish(input, line)
-    consumed = section.lineStart
-    reset()
-    return head
+    return line
   }
 
   private mutating func begin(_ input: Span<UInt8>, _ range: Range<Int>) throws(ParseError) {
@@ -65,14 +96,19 @@ public struct RequestParser: Sendable {
     }
   }
 
-  private mutating func finish(_ input: Span<UInt8>, _ line: RequestLine) throws(ParseError) -> RequestHead {
+  private mutating func finish(
+    _ input: Span<UInt8>, _ line: RequestLine, _ copy: (Int) -> [UInt8]
+  ) throws(ParseError) -> RequestHead {
     let facts = section.facts
     let authority = try authority(input, line, facts.host)
-    var bytes = Array(copying: input, through: section.lineStart)
+    var bytes = copy(section.lineStart)
     if let host = authority?.host { bytes.lowercase(host) }
+    let lines = section.takeLines()
+    consumed = section.lineStart
+    reset()
     return RequestHead(
       method: line.method, version: line.version, target: line.target,
-      fields: Fields(bytes: bytes, lines: section.takeLines(), present: facts.present),
+      fields: Fields(bytes: bytes, lines: lines, present: facts.present),
       framing: facts.announced ?? .none, keepAlive: facts.keepAlive(line.version),
       expectsContinue: facts.expectsContinue, upgrades: facts.upgrades(line.version),
       host: authority?.host ?? 0..<0, port: authority?.port)

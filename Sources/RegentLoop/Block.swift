@@ -2,6 +2,7 @@
 // The writer only ever appends, and publishes what it appended; readers see published bytes alone, which never change.
 // Header and bytes are one allocation, so that a block costs what `overhead` says and nothing more.
 
+import CLibevent
 import Glibc
 public import Synchronization
 
@@ -71,6 +72,15 @@ extension UnsafeMutablePointer where Pointee == BlockHeader {
     let address = UInt(bitPattern: ObjectIdentifier(storage))
     return Int((address &>> 4 ^ address &>> 12) & UInt(count - 1))
   }
+
+  /// Has the first bytes fetched from memory while the caller still does something else: reading them one line after
+  /// the other would wait for each.
+  public func prefetch() {
+    // Unsafe: a hint, which reads nothing and may go beyond the block: to look at its length would be to wait.
+    unsafe storage.withUnsafeMutablePointerToElements { unsafe regent_prefetch($0, Block.prefetched) }
+  }
+
+  private static let prefetched = 1 << 10
 
   /// Appends as many of the bytes as there is room for; returns how many.
   @discardableResult

@@ -33,7 +33,7 @@ extension ByteStream {
   private func attemptRead(_ start: UnsafeMutablePointer<UInt8>, _ count: Int) -> Attempt {
     guard descriptor >= 0 else { return .failed(.closed) }
     let attempt = unsafe tls?.read(start, count) ?? plainRead(start, count)
-    if case .bytes(let count) = attempt { received &+= count }
+    if case .bytes(let count) = attempt { receivedCount &+= count }
     return attempt
   }
 
@@ -66,7 +66,7 @@ extension ByteStream {
     } else {
       attempt = vectoredWrite(bytes, slices, skipped)
     }
-    if case .bytes(let count) = attempt { sent &+= count }
+    if case .bytes(let count) = attempt { sentCount &+= count }
     return attempt
   }
 

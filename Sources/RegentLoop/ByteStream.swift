@@ -25,9 +25,11 @@ public enum Attempt: Sendable, Equatable {
   public let loop: EventLoop
   // Strong: `close` breaks the cycle.
   public var delegate: (any StreamDelegate)?
+  var receivedCount = 0
+  var sentCount = 0
   /// Bytes moved so far, by direction.
-  public internal(set) var received = 0
-  public internal(set) var sent = 0
+  public var received: Int { receivedCount }
+  public var sent: Int { sentCount }
   private(set) var slot = SlotID(bits: 0)
   private(set) var descriptor: Int32
   var tls: TLSSession?

@@ -17,6 +17,9 @@ import Synchronization
   private let inbox = Lock<[UnownedJob]>([])
   private let isAwake = Atomic<Bool>(false)
   private let wake: Int32
+  /// The job that is ready and first; where there is none, the queue behind it is empty.
+  private var nextJob: UnownedJob?
+  private var isQueueing = false
   private var ready = JobQueue()
   private var watched = SlotTable<ByteStream>()
   private var listeners = SlotTable<Listener>()
@@ -32,9 +35,13 @@ import Synchronization
   // Unsafe continuations: `turned` takes all of them out, and resumes each once.
   private var nextTurn: [UnsafeContinuation<Void, Never>] = unsafe []
   private var buffers: [[UInt8]] = []
+  /// The buffer that was given back last: with it alone, most answers are written.
+  private var spare: [UInt8] = []
   public let scratch: ScratchBuffer
+  // Private, and set as a whole: so the compiler proves that its uses never overlap, and checks none of them.
+  private var time = LoopClock()
   /// The loop's clocks, as of the event being handled.
-  public private(set) var clock = LoopClock()
+  public var clock: LoopClock { time }
 
   public init(index: Int) throws(SystemError) {
     self.index = index
@@ -89,7 +96,7 @@ import Synchronization
   public func run() {
     // Unsafe: `self` outlives the call, and the value is taken back at its end.
     unsafe pthread_setspecific(currentLoopKey, Unmanaged.passUnretained(self).toOpaque())
-    clock.refresh()
+    refreshClock()
     drain()
     unsafe event_base_loop(base, Int32(EVLOOP_NO_EXIT_ON_EMPTY))
     drain()
@@ -114,7 +121,7 @@ import Synchronization
   public func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     if isCurrent {
-      ready.append(job)
+      append(job)
     } else {
       inbox.withLock { $0.append(job) }
       wakeUp()
@@ -137,20 +144,37 @@ import Synchronization
       defer { inbox = [] }
       return inbox
     }
-    for job in arrived { ready.append(job) }
+    for job in arrived { append(job) }
+  }
+
+  /// Most often one job is ready and no other: it needs no queue.
+  private func append(_ job: UnownedJob) {
+    if nextJob == nil {
+      nextJob = job
+    } else {
+      isQueueing = true
+      ready.append(job)
+    }
+  }
+
+  private func takeJob() -> UnownedJob? {
+    guard let job = nextJob else { return nil }
+    nextJob = isQueueing ? ready.next() : nil
+    if nextJob == nil { isQueueing = false }
+    return job
   }
 
   /// Runs every job that is ready, and those that they make ready.
   func drain() {
     // Unsafe: the executor reference is only used while `self` is alive.
     let executor = unsafe asUnownedTaskExecutor()
-    while let job = ready.next() { unsafe job.runSynchronously(on: executor) }
+    while let job = takeJob() { unsafe job.runSynchronously(on: executor) }
   }
 
   /// What every callback does: reads the clock, does its work, and runs the tasks that this made ready.
   @inline(__always)
   fileprivate func handleEvent(_ work: (EventLoop) -> Void) {
-    clock.refresh()
+    refreshClock()
     work(self)
     drain()
   }
@@ -173,7 +197,7 @@ import Synchronization
   // MARK: Time
 
   /// Re-reads the clock in the middle of an event, when something took time.
-  public func refreshClock() { clock.refresh() }
+  public func refreshClock() { time = time.refreshed() }
 
   /// Waits on the loop's own clock; a cancelled task returns early. On the loop's tasks only.
   public func sleep(for duration: Duration) async {
@@ -256,16 +280,19 @@ import Synchronization
 
   /// An empty buffer with room in it, to be given back with ``giveBack(_:)``.
   public func takeBuffer() -> [UInt8] {
-    if let buffer = buffers.popLast() { return buffer }
     var buffer: [UInt8] = []
+    swap(&buffer, &spare)
+    if buffer.capacity > 0 { return buffer }
+    if let buffer = buffers.popLast() { return buffer }
     buffer.reserveCapacity(16 << 10)
     return buffer
   }
 
   public func giveBack(_ buffer: consuming [UInt8]) {
-    guard buffers.count < 64, buffer.capacity <= 128 << 10 else { return }
+    guard buffer.capacity <= 128 << 10 else { return }
     buffer.removeAll(keepingCapacity: true)
-    buffers.append(buffer)
+    swap(&buffer, &spare)
+    if buffer.capacity > 0, buffers.count < 64 { buffers.append(buffer) }
   }
 
   public func assertOnLoop() { precondition(isCurrent, "a loop's own state was touched from another thread") }

@@ -16,9 +16,8 @@ public struct LoopClock: Sendable {
 
   /// The clocks now, for what happens before the loops run.
   public static func read() -> LoopClock {
-    var clock = LoopClock()
-    clock.refresh()
-    return clock
+    let clock = LoopClock()
+    return clock.refreshed()
   }
 
   /// The monotonic time so much later; the last there is where that is beyond it.
@@ -27,14 +26,17 @@ public struct LoopClock: Sendable {
     return overflow ? (duration < .zero ? .min : .max) : time
   }
 
-  mutating func refresh() {
-    now = Self.read(CLOCK_MONOTONIC).total
-    if now >= nextWallSecond {
+  /// The clocks read anew.
+  func refreshed() -> LoopClock {
+    var clock = self
+    clock.now = Self.read(CLOCK_MONOTONIC).total
+    if clock.now >= nextWallSecond {
       let time = Self.read(CLOCK_REALTIME)
-      wall = Int64(time.spec.tv_sec)
+      clock.wall = Int64(time.spec.tv_sec)
       // At most a second away, and sooner than that a step of the wall clock is noticed.
-      nextWallSecond = now &+ min(1_000_000_000 - Int64(time.spec.tv_nsec), 1_000_000_000)
+      clock.nextWallSecond = clock.now &+ min(1_000_000_000 - Int64(time.spec.tv_nsec), 1_000_000_000)
     }
+    return clock
   }
 
   private static func read(_ clock: clockid_t) -> (spec: timespec, total: Int64) {

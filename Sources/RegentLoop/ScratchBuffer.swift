@@ -7,7 +7,8 @@ import Glibc
   let capacity: Int
   // Unsafe: owned by this object alone; the loop's thread is its only user.
   let start: UnsafeMutablePointer<UInt8>
-  public private(set) var count = 0
+  private var filled = 0
+  public var count: Int { filled }
 
   init(capacity: Int) {
     self.capacity = capacity
@@ -20,7 +21,7 @@ import Glibc
 
   func received(_ count: Int) {
     precondition(count >= 0 && count <= capacity, "the scratch buffer was overfilled")
-    self.count = count
+    filled = count
   }
 
   /// The bytes of the last `receive()`.
@@ -39,6 +40,13 @@ import Glibc
       guard let otherStart = other.baseAddress else { return true }
       return unsafe memcmp(start, otherStart, count) == 0
     }
+  }
+
+  /// The first bytes of the last `receive()` in an array of their own.
+  public func copy(first count: Int) -> [UInt8] {
+    precondition(count >= 0 && count <= self.count, "out of what was received")
+    // Unsafe: within bounds, as just checked.
+    return unsafe Array(UnsafeBufferPointer(start: start, count: count))
   }
 
   /// Copies a part of the last `receive()` to the end of an array.

@@ -34,7 +34,8 @@ public final class MemoryStore: Sendable {
 
   /// The most recently stored record under the key that `matches` accepts; nil where there is none.
   ///
-  /// A hit moves the record to the front of the order of use, at most once in two seconds of `now`.
+  /// A hit moves the record to the front of the order of use, unless it is in the newest quarter of what the order
+  /// spans, or was moved less than two seconds of `now` ago.
   public func lookup(
     _ key: RecordKey, now: Int64, where matches: (borrowing Record) -> Bool
   ) -> Record? {

@@ -85,8 +85,9 @@ struct ShardCell: ~Copyable {
 
 /// Time as the order of use needs it: coarse, and in 32 bits.
 enum Ticks {
-  /// How long a record stays where it is in the order before a hit moves it again: 2 s.
-  static let refresh: UInt32 = 15
+  /// The bounds of how long a record stays where it is in the order before a hit moves it again: 2 s and 60 s.
+  static let shortestRefresh: UInt32 = 15
+  static let longestRefresh: UInt32 = 447
 
   /// The tick of a monotonic time in nanoseconds; a tick is 2^27 ns, about 0.134 s.
   @inline(__always)

@@ -223,7 +223,9 @@ private struct StoreModel {
       return
     }
     #expect(found != nil)
-    if tick &- entries[index].touched >= Ticks.refresh {
+    let span = tick &- (entries.last?.touched ?? tick)
+    let refresh = min(max(span / 4, Ticks.shortestRefresh), Ticks.longestRefresh)
+    if tick &- entries[index].touched >= refresh {
       var entry = entries.remove(at: index)
       entry.touched = tick
       entries.insert(entry, at: 0)

@@ -62,8 +62,7 @@ struct ResponseWriterTests {
       written(response, ending: .length(3))
         == lines(
           "HTTP/1.1 404 Not Found", "Server: s", "ETag: \"e\"", "Date: Mon, 13 Nov 2023 22:13:20 GMT",
-          "Age: 55",
-          "Content-Length: 3", tail, "Cache-Status: regent; hit; ttl=5"))
+          "Age: 55", tail, "Cache-Status: regent; hit; ttl=5", "Content-Length: 3"))
   }
 
   @Test("writes a hit that is asked for again as it was written before, and any other anew")
@@ -86,12 +85,12 @@ struct ResponseWriterTests {
     for _ in 0..<3 {
       for tag in slices.keys {
         let plain =
-          "ETag: \"\(tag)\"\r\n\(now)\r\nAge: 1\r\nContent-Length: 3\r\n\(tail)\r\n"
-          + "Cache-Status: regent; hit; ttl=9\r\n\r\n"
+          "ETag: \"\(tag)\"\r\n\(now)\r\nAge: 1\r\n\(tail)\r\n"
+          + "Cache-Status: regent; hit; ttl=9\r\nContent-Length: 3\r\n\r\n"
         #expect(hit(tag) == "HTTP/1.1 200 OK\r\n" + plain)
         #expect(hit(tag) == "HTTP/1.1 200 OK\r\n" + plain)
         #expect(hit(tag, age: 2).contains("\r\nAge: 2\r\n"))
-        #expect(hit(tag, ttl: 8).hasSuffix("; ttl=8\r\n\r\n"))
+        #expect(hit(tag, ttl: 8).contains("; ttl=8\r\n"))
         #expect(hit(tag, length: 4).contains("\r\nContent-Length: 4\r\n"))
         #expect(hit(tag, status: 404).hasPrefix("HTTP/1.1 404 Not Found\r\n"))
       }

@@ -1,0 +1,114 @@
+// What an origin's answer means, apart from how it came: whether it may be stored, what is known of its freshness, and
+// what a 304 makes of the stored response. No I/O and no clock: a test that plays the origin goes through here too.
+
+import RegentCaching
+import RegentHTTP
+
+/// The head of an origin's final response, and when it was asked for and came.
+struct Received {
+  let head: ResponseHead
+  /// Wall-clock seconds since 1970.
+  let requestTime: Int64
+  let responseTime: Int64
+
+  init(_ head: ResponseHead, requestTime: Int64, responseTime: Int64) {
+    self.head = head
+    self.requestTime = requestTime
+    self.responseTime = responseTime
+  }
+
+  /// The response that it makes for a request; nil where it confirms a stored one that it does not know.
+  func response(to request: Request, _ body: ResponseBody) -> Response? {
+    if let candidate = request.candidate {
+      let confirmed = confirm(candidate, request)
+      if confirmed != nil || head.status == 304 { return confirmed }
+    }
+    return fetched(body, request)
+  }
+
+  private func fetched(_ body: ResponseBody, _ request: Request) -> Response {
+    let status = UInt16(head.status)
+    var response = Response(
+      status: head.status, fields: .parsed(head.fields), body: body,
+      cacheStatus: CacheStatus(.forwarded(request.forwarded)))
+    response.storability = Storability.decide(
+      method: request.method, requestFields: request.head.fields, requestDirectives: request.directives,
+      status: status, responseFields: head.fields, policy: request.domain.policy)
+    // The content may have decided the answer, and it is no part of the key.
+    if request.body != nil { response.storability = .refuse(.requestContent) }
+    if isTargetItself(request) { offer(&response, request) }
+    if response.storability == .store {
+      response.metadata = StoredMetadata(
+        status: status, fields: head.fields, requestTime: requestTime, responseTime: responseTime,
+        policy: request.domain.policy, hasQuery: request.query != nil)
+      if request.head.fields.contains(.authorization) { response.metadata?.flags.insert(.authorized) }
+      response.cacheStatus.ttl = response.metadata?.remainingFreshness(
+        policy: request.domain.policy, now: responseTime)
+    } else if case .refuse(let reason) = response.storability, request.forwarded != .bypass {
+      response.cacheStatus.detail = .refused(reason)
+    }
+    return response
+  }
+
+  /// Whether this answers a POST with what it says is its target's own representation (RFC 9110 section 9.3.3). Fields
+  /// that a GET's key would not tell apart must not have shaped it (TRUST B5).
+  private func isTargetItself(_ request: Request) -> Bool {
+    guard request.method == .post, head.status == 200, head.fields.contains(.contentLocation),
+      !request.head.fields.hasUnkeyed
+    else { return false }
+    return head.fields.all(.contentLocation).allSatisfy { request.keys(namedBy: $0).contains(request.key) }
+  }
+
+  /// Lets a GET have what a POST brought, where the response says how long it is fresh (RFC 9110 section 9.3.3).
+  private func offer(_ response: inout Response, _ request: Request) {
+    let storability = Storability.decide(
+      method: .get, requestFields: request.head.fields, requestDirectives: request.directives, status: 200,
+      responseFields: head.fields, policy: request.domain.policy)
+    var metadata = StoredMetadata(
+      status: 200, fields: head.fields, requestTime: requestTime, responseTime: responseTime,
+      policy: request.domain.policy, hasQuery: request.query != nil)
+    guard storability == .store, metadata.lifetime > 0, !metadata.flags.contains(.heuristic) else { return }
+    if request.head.fields.contains(.authorization) { metadata.flags.insert(.authorized) }
+    response.storability = storability
+    response.metadata = metadata
+  }
+
+  /// The fields of the stored response as a 304 leaves them, or the answer to a HEAD; nil where they are about another
+  /// response, or about none.
+  private func freshened(_ candidate: Candidate, _ request: Request) -> Fields? {
+    // Without a condition there is nothing that a 304 could confirm.
+    if head.status == 304, candidate.metadata.hasValidator {
+      let fields = candidate.fields
+      return Validation.freshened(stored: fields, by: head.fields, wasOnlyTag: fields.contains(.etag))
+    }
+    guard request.method == .head, head.status == 200, candidate.metadata.status == 200,
+      let length = candidate.body.count
+    else { return nil }
+    return Validation.freshened(stored: candidate.fields, contentLength: length, byHead: head.fields)
+  }
+
+  /// The stored response that a 304 or the answer to a HEAD confirms, with the fields that it brings (RFC 9111 sections
+  /// 4.3.4 and 4.3.5); they may forbid to store it again. Nil where it confirms another one.
+  private func confirm(_ candidate: Candidate, _ request: Request) -> Response? {
+    guard let fields = freshened(candidate, request) else { return nil }
+    var metadata = StoredMetadata(
+      status: candidate.metadata.status, fields: fields, received: head.fields, requestTime: requestTime,
+      responseTime: responseTime, policy: request.domain.policy, hasQuery: request.query != nil)
+    // Whoever asks now: what was once fetched with credentials stays theirs until the origin permits to share it.
+    var asked = request.head.fields
+    if candidate.metadata.flags.contains(.authorized) { asked.append(.authorization, [0x2A]) }
+    if asked.contains(.authorization) { metadata.flags.insert(.authorized) }
+    var response = Response(
+      status: Int(metadata.status), fields: .parsed(fields), body: candidate.body,
+      cacheStatus: CacheStatus(
+        .forwarded(request.forwarded), fwdStatus: head.status == 304 ? 304 : nil,
+        ttl: metadata.remainingFreshness(policy: request.domain.policy, now: responseTime)))
+    response.metadata = metadata
+    response.age = metadata.currentAge(now: responseTime)
+    // Whatever it was asked with, what is stored is the response to a GET.
+    response.storability = Storability.decide(
+      method: .get, requestFields: asked, requestDirectives: request.directives,
+      status: metadata.status, responseFields: fields, policy: request.domain.policy)
+    return response
+  }
+}

@@ -1,0 +1,163 @@
+// The verdict over one answer: which of the origin's messages it is made of, and whether a rule forbids that.
+
+import RegentCaching
+
+/// An answer as the client gets it.
+struct Answer {
+  var status: Int
+  var fields: Lines
+  var body: String
+  var age: Int64?
+  /// What Regent says of it, for people and for counting.
+  var isStale = false
+  var story: CacheStatus?
+
+  var serial: Int? { fields.first("x-serial").flatMap { Int($0) } }
+}
+
+extension Model {
+  /// Why the answer is forbidden; nil where it is not.
+  ///
+  /// - Parameter messages: What the origin said while the answer was made.
+  func forbids(_ answer: Answer, to request: Asked, after messages: [Told], now: Int64) -> String? {
+    if let reason = forbidsQuestion(messages, request) { return reason }
+    guard let serial = answer.serial else { return forbidsOwn(answer, request, messages) }
+    if let message = messages.last, message.serial == serial {
+      return forbidsPassing(answer, message, request)
+    }
+    guard let entry = entries[serial] else { return "nobody ever sent number \(serial)" }
+    if let message = messages.last, message.status == 304, message.isConditional {
+      return forbidsConfirmed(answer, entry, message, request)
+    }
+    return forbidsStored(answer, entry, request, messages, now: now)
+  }
+
+  /// Section 5.2.1.7, and that every question is the client's or about a stored response.
+  private func forbidsQuestion(_ messages: [Told], _ request: Asked) -> String? {
+    if !messages.isEmpty, directives(request.fields).has("only-if-cached") { return "5.2.1.7: it asked" }
+    for message in messages {
+      if message.asked.method != request.method || message.asked.target != request.target {
+        return "another question was put to the origin: \(message.asked.method) \(message.asked.target)"
+      }
+      guard let tag = message.asked.fields.first("if-none-match"),
+        tag != request.fields.first("if-none-match")
+      else { continue }
+      let isKnown = entries.values.contains { entry in
+        entry.target == request.target && entry.editions.contains { $0.fields.first("etag") == tag }
+      }
+      if !isKnown { return "4.3.1: it asked about \(tag), which is not stored" }
+    }
+    return nil
+  }
+
+  /// An answer that is no response of the origin's.
+  private func forbidsOwn(_ answer: Answer, _ request: Asked, _ messages: [Told]) -> String? {
+    if directives(request.fields).has("only-if-cached"), answer.status == 504 { return nil }
+    guard let message = messages.last else { return "an answer of its own, \(answer.status), without asking" }
+    if message.status == nil, [502, 504].contains(answer.status) { return nil }
+    if message.status == 304, answer.status == 304 || answer.status == 502 { return nil }
+    return "an answer of its own, \(answer.status), although the origin gave \(message.status ?? 0)"
+  }
+
+  /// The origin's response on its way.
+  private func forbidsPassing(_ answer: Answer, _ message: Told, _ request: Asked) -> String? {
+    let edition = message.edition(message.status ?? 0, request)
+    if answer.age != nil { return "5.1: an Age for what was just fetched" }
+    if answer.status == 304, edition.status != 304, !edition.fields.has("last-modified"),
+      !request.fields.has("if-none-match"), section3(edition) != nil
+    {
+      return "RFC 9110 13.1.3: there is no modification date, and nothing stored whose Date could stand in"
+    }
+    // Where the origin saw the client's own condition, its word is the last.
+    let sawCondition = message.isConditional && message.asked.fields.conditions == request.fields.conditions
+    // The Date may stand in for a modification date only where the response is stored, and need not.
+    let hasValidator = request.fields.has("if-none-match") || edition.fields.has("last-modified")
+    return forbidsForm(
+      answer, edition, message.body, request, isValidated: true, mustHold: !sawCondition && hasValidator)
+  }
+
+  /// A stored response that a 304 confirmed just now.
+  private func forbidsConfirmed(
+    _ answer: Answer, _ entry: Entry, _ message: Told, _ request: Asked
+  ) -> String? {
+    var reason = "4.3.4: the 304 does not identify number \(entry.serial)"
+    for edition in confirmed(entry, message, request) {
+      let age = section423(edition, now: message.responseTime)
+      guard
+        let why = forbidsForm(answer, edition, entry.body, request, isValidated: true)
+          ?? forbidsAge(answer, age, tolerance: 1)
+      else { return nil }
+      reason = why
+    }
+    return reason
+  }
+
+  /// A stored response without validation.
+  private func forbidsStored(
+    _ answer: Answer, _ entry: Entry, _ request: Asked, _ messages: [Told], now: Int64
+  ) -> String? {
+    let word = word(messages)
+    var reason = "4.4: number \(entry.serial) was made invalid"
+    for edition in entry.editions {
+      let age = section423(edition, now: now)
+      guard
+        let why = section4(entry, edition, request, now: now, word)
+          ?? forbidsForm(answer, edition, entry.body, request, isValidated: false)
+          ?? forbidsAge(answer, age, tolerance: 1)
+      else { return nil }
+      reason = why
+    }
+    return reason
+  }
+
+  func word(_ messages: [Told]) -> OriginWord {
+    guard let message = messages.last else { return .notAsked }
+    guard let status = message.status else { return .unreachable }
+    return status >= 500 ? .failed(status) : .answered
+  }
+
+  private func forbidsAge(_ answer: Answer, _ age: Int64, tolerance: Int64) -> String? {
+    let age = min(age, Int64(Int32.max))
+    guard let sent = answer.age else { return "5.1: a stored response without Age" }
+    return abs(sent - age) <= tolerance ? nil : "4.2.3: Age is \(sent) and must be \(age)"
+  }
+
+  /// Status, content and fields.
+  private func forbidsForm(
+    _ answer: Answer, _ edition: Edition, _ body: String, _ request: Asked, isValidated: Bool,
+    mustHold: Bool = true
+  ) -> String? {
+    let holds = section432(request, edition)
+    if answer.status == 304 {
+      if edition.status != 304, !holds { return "4.3.2: 304, but the client's condition does not hold" }
+    } else {
+      if holds, mustHold { return "4.3.2: the client's condition holds, but the answer is \(answer.status)" }
+      if answer.status != edition.status { return "the status is \(answer.status), not \(edition.status)" }
+      if request.method != "HEAD", answer.body != body { return "the content is \(answer.body), not \(body)" }
+    }
+    return forbidsFields(answer, edition, isValidated: isValidated)
+  }
+
+  /// The fields are the edition's, but for those that are no part of it.
+  private func forbidsFields(_ answer: Answer, _ edition: Edition, isValidated: Bool) -> String? {
+    let unkept = section31(edition.fields).union(["age", "date", "content-length"])
+    let named = directives(edition.fields).fields(of: "no-cache")
+    for name in answer.fields.names.union(edition.fields.names) where !unkept.contains(name) {
+      let (sent, stored) = (answer.fields.values(name), edition.fields.values(name))
+      if named.contains(name) {
+        if !isValidated, !sent.isEmpty { return "5.2.2.4: \(name) without validation" }
+        continue
+      }
+      if edition.optional.contains(name), sent.isEmpty { continue }
+      if sent != stored { return "3.2: \(name) is \(sent) and must be \(stored)" }
+    }
+    if !isValidated,
+      let name = unkept.first(where: {
+        !["age", "date", "content-length"].contains($0) && answer.fields.has($0)
+      })
+    {
+      return "3.1: \(name) was stored"
+    }
+    return nil
+  }
+}

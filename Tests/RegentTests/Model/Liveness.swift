@@ -1,0 +1,58 @@
+// The other half of the promise: what the model knows to be stored, fresh and wanted is answered without asking.
+// Only plain cases: a cache that is careful where a message is odd breaks no rule.
+
+/// The responses that a cache must know by now, by target.
+struct Liveness {
+  private var known: [String: (entry: Entry, edition: Edition)] = [:]
+  private(set) var owed = 0
+
+  /// The number of the response that must answer this request; nil where nothing must.
+  mutating func owes(_ request: Asked, _ model: Model, now: Int64) -> Int? {
+    guard let (entry, edition) = known[request.target], request.method == "GET" || request.method == "HEAD",
+      model.rules.kind != "network-only", !request.fields.has("cache-control"), !request.fields.has("pragma"),
+      !request.fields.has("range"), now >= edition.responseTime,
+      model.remaining(edition, request.target, now: now) > 0,
+      edition.selectors.allSatisfy({
+        model.section4(entry, edition.only($0), request, now: now, .notAsked) == nil
+      })
+    else { return nil }
+    owed += 1
+    return entry.serial
+  }
+
+  /// What the origin's messages change. Whatever came last for a target is known, if it is plain.
+  mutating func learn(_ messages: [Told], _ request: Asked, _ served: Int?, _ model: Model) {
+    for message in messages {
+      guard let status = message.status,
+        status < 500 || model.section3(message.edition(status, request)) == nil
+      else { continue }
+      // What an unsafe request brings may name any target.
+      if request.method != "GET", request.method != "HEAD" { known = [:] }
+      known[request.target] = nil
+      guard let serial = message.serial ?? served, let entry = model.entries[serial],
+        let edition = entry.editions.first, entry.editions.count == 1, isPlain(edition, request, model)
+      else { continue }
+      known[request.target] = (entry, edition)
+    }
+  }
+
+  private func isPlain(_ edition: Edition, _ request: Asked, _ model: Model) -> Bool {
+    let plain = [
+      "max-age", "s-maxage", "public", "must-revalidate", "stale-while-revalidate", "stale-if-error",
+    ]
+    let directives = model.directives(edition.fields).all
+    return request.method == "GET" && edition.status == 200 && !request.fields.has("authorization")
+      && !model.directives(request.fields).has("no-store") && !edition.fields.has("set-cookie")
+      && directives.allSatisfy { plain.contains($0.name) && !$0.isBroken }
+      && Set(directives.map(\.name)).count == directives.count
+      && directives.contains { $0.name == "max-age" && deltaSeconds($0.argument ?? "") ?? 0 > 0 }
+  }
+}
+
+extension Edition {
+  fileprivate func only(_ selector: Asked) -> Edition {
+    var edition = self
+    edition.selectors = [selector]
+    return edition
+  }
+}
