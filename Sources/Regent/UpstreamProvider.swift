@@ -40,7 +40,12 @@ public final class UpstreamProvider: Provider {
     guard let origin = origins.value[request.domain.number] else { throw Unhandled() }
     if let response = try await fetch(request, identity, origin) { return response }
     // Its 304 is about another response than the stored one (RFC 9111 section 4.3.4): ask for all of it.
-    if let response = try await fetch(request.withoutCandidate(), identity, origin) { return response }
+    let whole = request.withoutCandidate()
+    if let response = try await fetch(whole, identity, origin),
+      response.status != 304 || whole.asksConditionally
+    {
+      return response
+    }
     throw Failure.malformedResponse("Its 304 confirms a response that is not the stored one.")
   }
 
@@ -148,9 +153,6 @@ public final class UpstreamProvider: Provider {
     do throws(Failure) {
       let framing = try Self.framing(head, request.method)
       let body = try self.body(connection, head, framing)
-      if head.status == 304, !request.asksConditionally {
-        throw .malformedResponse("It is 304 without a condition.")
-      }
       return Received(head, requestTime: requestTime, responseTime: responseTime).response(to: request, body)
     } catch {
       connection.close()

@@ -74,18 +74,19 @@ final class Model {
     guard !identified.isEmpty else { return }
     // Section 5.2.1.5: nothing of an answer to this request is stored, not even its fields.
     let isUnstored = directives(request.fields).has("no-store")
-    // A HEAD's 304 must freshen as well; Regent's does not yet, and so the older form may still be there.
-    entries[serial]?.editions =
-      isUnstored || request.method == "HEAD" ? entry.editions + identified : identified
+    entries[serial]?.editions = isUnstored ? entry.editions + identified : identified
     entries[serial]?.arrival = exchanges
   }
 
   /// The editions that a 304 identifies, with its fields.
   func confirmed(_ entry: Entry, _ message: Told, _ request: Asked) -> [Edition] {
-    entry.editions.filter { suitable(entry, $0, request) == nil && identifies(message.fields, $0.fields) }.map
-    {
+    entry.editions.filter { suitable(entry, $0, request) == nil }.filter {
+      identifies(message.fields, $0.fields) || confirmsWeakly(message, $0.fields)
+    }
+    .map {
       var edition = $0
-      edition.fields = updated($0.fields, by: message.fields)
+      let kept: Set<String> = identifies(message.fields, $0.fields) ? [] : ["etag"]
+      edition.fields = updated($0.fields, by: message.fields, keeping: kept)
       edition.optional.subtract(message.fields.names.subtracting(section31(message.fields)))
       edition.optional.formUnion(directives(edition.fields).fields(of: "no-cache"))
       edition.message = message.fields
