@@ -60,7 +60,7 @@ let package = Package(
     tests("RegentLoopTests", ["RegentLoop"]),
     tests("RegentCachingTests", ["RegentCaching", "RegentHTTP"]),
     tests("RegentStorageTests", ["RegentStorage", "RegentLoop"]),
-    tests("RegentConfigTests", ["RegentConfig"]),
+    tests("RegentConfigTests", ["RegentConfig", "RegentCaching"]),
     tests(
       "RegentTests",
       ["Regent", "RegentConfig", "RegentHTTP", "RegentCaching", "RegentStorage", "RegentLoop"]),

@@ -2,6 +2,7 @@
 
 public import RegentCaching
 import RegentConfig
+import RegentHTTP
 
 /// One domain of the configuration.
 public final class Domain: Sendable {
@@ -23,6 +24,16 @@ public final class Domain: Sendable {
     self.keyPrefix = keyPrefix
   }
 
+  /// What the key of a request begins with: the domain's prefix, and in a private one the partition of those who
+  /// send these credentials.
+  func keyStart(_ request: Fields, room: Int = 0) -> [UInt8] {
+    var key: [UInt8] = []
+    key.reserveCapacity(keyPrefix.count + room)
+    key.append(contentsOf: keyPrefix)
+    if policy.scope == .private { CacheKey.append(credentialsOf: request, onto: &key) }
+    return key
+  }
+
   /// The domain of a configuration's entry.
   convenience init(number: Int, _ entry: RegentConfig.Domain) {
     var prefix: [UInt8] = []
@@ -33,9 +44,10 @@ public final class Domain: Sendable {
     }
     // Domains of one origin may differ in their rules and in what their fixtures hold: they share nothing.
     CacheKey.append(component: entry.name.utf8, onto: &prefix)
-    self.init(
-      number: number, name: entry.name, policy: CachePolicy(entry), keyPrefix: prefix,
-      names: DomainNames(entry))
+    let policy = CachePolicy(entry)
+    // What was stored for all is not found by one client's key, nor the reverse, should the scope change.
+    if policy.scope == .private { CacheKey.append(component: "private".utf8, onto: &prefix) }
+    self.init(number: number, name: entry.name, policy: policy, keyPrefix: prefix, names: DomainNames(entry))
   }
 }
 
@@ -43,7 +55,15 @@ extension CachePolicy {
   init(_ entry: RegentConfig.Domain) {
     self.init(
       kind: CachePolicy.Kind(rawValue: entry.policy.rawValue) ?? .http, ttl: entry.ttl?.wholeSeconds,
-      stale: entry.stale?.wholeSeconds)
+      stale: entry.stale?.wholeSeconds, staleIfError: entry.staleIfError?.wholeSeconds,
+      heuristicMaximum: entry.heuristicMaximum.wholeSeconds, heuristicForQueries: entry.heuristicForQueries,
+      honoursRequestDirectives: entry.requestDirectives)
+    minimumTTL = entry.minimumTTL?.wholeSeconds ?? 0
+    maximumTTL = entry.maximumTTL?.wholeSeconds ?? .max
+    heuristicPercent = Int32(clamping: entry.heuristicPercent)
+    scope = entry.scope
+    setCookie = entry.setCookie
+    for row in entry.negativeTTL.rows { negativeTTL.append(row.statuses, seconds: row.ttl.wholeSeconds) }
   }
 }
 

@@ -89,7 +89,7 @@ extension Request {
   /// The keys of what a reference in a response to this request names within the domain.
   func keys(namedBy reference: ArraySlice<UInt8>) -> [RecordKey] {
     domain.names.targets(reference, of: self).map { target in
-      var key = domain.keyPrefix
+      var key = domain.keyStart(head.fields)
       CacheKey.appendTarget(path: target.path, query: target.query, onto: &key)
       return RecordKey(key)
     }

@@ -95,10 +95,12 @@ extension Response {
     storability = Storability.decide(
       method: request.method, requestFields: request.head.fields, requestDirectives: request.directives,
       status: UInt16(clamping: status), responseFields: fields, policy: request.domain.policy)
-    guard storability == .store else { return }
+    guard storability.keeps else { return }
+    fields = request.domain.policy.stripped(fields, storability)
+    self.fields = .parsed(fields)
     let known = StoredMetadata(
-      status: UInt16(clamping: status), fields: fields, requestTime: now, responseTime: now,
-      policy: request.domain.policy, hasQuery: request.query != nil)
+      status: UInt16(clamping: status), fields: fields, requestFields: request.head.fields, requestTime: now,
+      responseTime: now, policy: request.domain.policy, hasQuery: request.query != nil)
     metadata = known
     cacheStatus.ttl = known.remainingFreshness(policy: request.domain.policy, now: now)
   }

@@ -150,19 +150,17 @@ final class LoopServer {
     let domain = domains[match.domain]
     let path = path.lowerBound + match.prefix..<path.upperBound
     let query = head.target.query
-    let key = key(domain, head.fields.bytes, path, query)
-    let directives = RequestDirectives(head.fields)
+    let key = key(domain, head.fields, path, query)
+    let directives = domain.policy.honoursRequestDirectives ? RequestDirectives(head.fields) : .none
     return RoutedHead(
       head: consume head, domain: domain, path: path, query: query, key: key, directives: directives)
   }
 
-  private func key(_ domain: Domain, _ bytes: [UInt8], _ path: Range<Int>, _ query: Range<Int>?) -> RecordKey
+  private func key(_ domain: Domain, _ fields: Fields, _ path: Range<Int>, _ query: Range<Int>?) -> RecordKey
   {
-    var key: [UInt8] = []
-    key.reserveCapacity(domain.keyPrefix.count + path.count + (query?.count ?? 0) + 8)
-    key.append(contentsOf: domain.keyPrefix)
+    var key = domain.keyStart(fields, room: path.count + (query?.count ?? 0) + 8)
     CacheKey.appendTarget(
-      path: path.isEmpty ? [0x2F] : bytes[path], query: query.map { bytes[$0] }, onto: &key)
+      path: path.isEmpty ? [0x2F] : fields.bytes[path], query: query.map { fields.bytes[$0] }, onto: &key)
     return RecordKey(consume key)
   }
 

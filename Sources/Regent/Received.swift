@@ -37,10 +37,12 @@ struct Received {
     // The content may have decided the answer, and it is no part of the key.
     if request.body != nil { response.storability = .refuse(.requestContent) }
     if isTargetItself(request) { offer(&response, request) }
-    if response.storability == .store {
+    if response.storability.keeps {
+      let fields = request.domain.policy.stripped(head.fields, response.storability)
+      response.fields = .parsed(fields)
       response.metadata = StoredMetadata(
-        status: status, fields: head.fields, requestTime: requestTime, responseTime: responseTime,
-        policy: request.domain.policy, hasQuery: request.query != nil)
+        status: status, fields: fields, requestFields: request.head.fields, requestTime: requestTime,
+        responseTime: responseTime, policy: request.domain.policy, hasQuery: request.query != nil)
       if request.head.fields.contains(.authorization) { response.metadata?.flags.insert(.authorized) }
       response.cacheStatus.ttl = response.metadata?.remainingFreshness(
         policy: request.domain.policy, now: responseTime)
@@ -64,13 +66,11 @@ struct Received {
     let storability = Storability.decide(
       method: .get, requestFields: request.head.fields, requestDirectives: request.directives, status: 200,
       responseFields: head.fields, policy: request.domain.policy)
-    var metadata = StoredMetadata(
-      status: 200, fields: head.fields, requestTime: requestTime, responseTime: responseTime,
-      policy: request.domain.policy, hasQuery: request.query != nil)
-    guard storability == .store, metadata.lifetime > 0, !metadata.flags.contains(.heuristic) else { return }
-    if request.head.fields.contains(.authorization) { metadata.flags.insert(.authorized) }
+    let metadata = StoredMetadata(
+      status: 200, fields: head.fields, requestFields: request.head.fields, requestTime: requestTime,
+      responseTime: responseTime, policy: request.domain.policy, hasQuery: request.query != nil)
+    guard metadata.lifetime > 0, !metadata.flags.contains(.heuristic) else { return }
     response.storability = storability
-    response.metadata = metadata
   }
 
   /// The fields of the stored response as a 304 leaves them, or the answer to a HEAD; nil where they are about another
@@ -91,24 +91,27 @@ struct Received {
   /// 4.3.4 and 4.3.5); they may forbid to store it again. Nil where it confirms another one.
   private func confirm(_ candidate: Candidate, _ request: Request) -> Response? {
     guard let fields = freshened(candidate, request) else { return nil }
-    var metadata = StoredMetadata(
-      status: candidate.metadata.status, fields: fields, received: head.fields, requestTime: requestTime,
-      responseTime: responseTime, policy: request.domain.policy, hasQuery: request.query != nil)
+    let policy = request.domain.policy
     // Whoever asks now: what was once fetched with credentials stays theirs until the origin permits to share it.
     var asked = request.head.fields
     if candidate.metadata.flags.contains(.authorized) { asked.append(.authorization, [0x2A]) }
+    // Whatever it was asked with, what is stored is the response to a GET.
+    let storability = Storability.decide(
+      method: .get, requestFields: asked, requestDirectives: request.directives,
+      status: candidate.metadata.status, responseFields: fields, policy: policy)
+    let kept = policy.stripped(fields, storability)
+    var metadata = StoredMetadata(
+      status: candidate.metadata.status, fields: kept, received: head.fields, requestFields: asked,
+      requestTime: requestTime, responseTime: responseTime, policy: policy, hasQuery: request.query != nil)
     if asked.contains(.authorization) { metadata.flags.insert(.authorized) }
     var response = Response(
-      status: Int(metadata.status), fields: .parsed(fields), body: candidate.body,
+      status: Int(metadata.status), fields: .parsed(kept), body: candidate.body,
       cacheStatus: CacheStatus(
         .forwarded(request.forwarded), fwdStatus: head.status == 304 ? 304 : nil,
-        ttl: metadata.remainingFreshness(policy: request.domain.policy, now: responseTime)))
+        ttl: metadata.remainingFreshness(policy: policy, now: responseTime)))
     response.metadata = metadata
     response.age = metadata.currentAge(now: responseTime)
-    // Whatever it was asked with, what is stored is the response to a GET.
-    response.storability = Storability.decide(
-      method: .get, requestFields: asked, requestDirectives: request.directives,
-      status: metadata.status, responseFields: fields, policy: request.domain.policy)
+    response.storability = storability
     return response
   }
 }

@@ -34,9 +34,7 @@ public final class UpstreamProvider: Provider {
     guard request.domain.number < identities.count, let identity = identities[request.domain.number] else {
       throw Unhandled()
     }
-    if request.directives.onlyIfCached, request.domain.policy.honoursRequestDirectives {
-      throw Failure.onlyIfCached
-    }
+    if request.directives.onlyIfCached { throw Failure.onlyIfCached }
     guard let origin = origins.value[request.domain.number] else { throw Unhandled() }
     if let response = try await fetch(request, identity, origin) { return response }
     // Its 304 is about another response than the stored one (RFC 9111 section 4.3.4): ask for all of it.

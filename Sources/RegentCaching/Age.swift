@@ -13,15 +13,18 @@ enum Age {
     return max(apparent, corrected.overflow ? .max : corrected.partialValue)
   }
 
-  /// The Age field: the first member counts, and what is no number is ignored (section 5.1).
+  /// The Age field: the first member counts, and what is no number is ignored (section 5.1). Empty members are none
+  /// (RFC 9110 section 5.6.1.2).
   static func value(in fields: Fields) -> Int32 {
     guard fields.contains(.age), let line = fields.lines.first(where: { $0.name == .age }) else { return 0 }
     let bytes = fields.bytes
     let range = line.valueRange
-    var end = range.lowerBound
+    var start = range.lowerBound
+    while start < range.upperBound, bytes[start] == .comma || bytes[start].isBlank { start += 1 }
+    var end = start
     while end < range.upperBound, bytes[end] != .comma { end += 1 }
-    while end > range.lowerBound, bytes[end - 1].isBlank { end -= 1 }
-    return DeltaSeconds.parse(bytes, range.lowerBound..<end).value ?? 0
+    while end > start, bytes[end - 1].isBlank { end -= 1 }
+    return DeltaSeconds.parse(bytes, start..<end).value ?? 0
   }
 }
 
@@ -46,11 +49,15 @@ extension StoredMetadata {
   /// How long the response stays fresh, for Cache-Status `ttl`; negative by how long it has been stale.
   ///
   /// A domain's `ttl` replaces the origin's lifetime and counts from the arrival here: what the owner
-  /// wants is how long Regent may answer by itself. It changes neither errors nor responses with Set-Cookie.
+  /// wants is how long Regent may answer by itself. It changes neither errors nor what may be one client's; the
+  /// same holds for `ttl-min`. `ttl-max` bounds every lifetime.
   public func remainingFreshness(policy: CachePolicy, now: Int64) -> Int32 {
-    guard let ttl = policy.ttl, status < 400, !flags.contains(.hasSetCookie) else {
-      return lifetime &- currentAge(now: now)
+    guard status < 400, isOwners else {
+      let limit = flags.contains(.negative) ? .max : policy.maximumTTL
+      return min(lifetime, limit) &- currentAge(now: now)
     }
-    return max(0, ttl) &- (residentTime(now) ?? .max)
+    let bounded = min(max(policy.ttl ?? lifetime, policy.minimumTTL), policy.maximumTTL)
+    let age = policy.ttl == nil ? currentAge(now: now) : residentTime(now) ?? .max
+    return max(0, bounded) &- age
   }
 }

@@ -2,6 +2,8 @@
 // targets can share a key, whatever bytes they are made of. GET and HEAD share keys: the method is not in it.
 // Path and query are taken as they came; only the host's case is folded.
 
+public import RegentHTTP
+
 /// Builds the bytes of a cache key.
 public enum CacheKey {
   /// The scheme's tag in a key.
@@ -61,5 +63,28 @@ extension CacheKey {
     append(component: path, onto: &key)
     key.append(query == nil ? 0 : 1)
     if let query { append(component: query, onto: &key) }
+  }
+}
+
+extension CacheKey {
+  /// The fields that carry credentials: who sends other values is another client.
+  private static let credentials: [FieldName] = [.authorization, .cookie]
+
+  /// Appends the partition of a cache with scope `private`: all credentials of the request, each with its field and
+  /// length. A request without any has a partition of its own, whose components no credentials can make.
+  public static func append(credentialsOf fields: Fields, onto key: inout [UInt8]) {
+    for name in credentials {
+      let lines = fields.contains(name) ? fields.lines.filter { $0.name == name } : []
+      append(count: lines.count, onto: &key)
+      for line in lines { append(component: fields.bytes[line.valueRange], onto: &key) }
+    }
+  }
+}
+
+extension CachePolicy {
+  /// Whether what answers this request may be kept as one client's. Without credentials nothing tells clients
+  /// apart, and the rules of a shared cache hold (RFC 9111 section 5.2.2.7).
+  func isPrivate(for request: Fields) -> Bool {
+    scope == .private && (request.contains(.authorization) || request.contains(.cookie))
   }
 }

@@ -1,5 +1,5 @@
-// RFC 9111 section 4.2.1, the freshness lifetime that a response's own fields give a shared cache, and 4.2.2,
-// the guess where they give none. The domain's `ttl` is applied later, when the response is to be reused.
+// RFC 9111 section 4.2.1, the freshness lifetime that a response's own fields give, and 4.2.2, the guess where they
+// give none. The domain's `ttl` and its bounds are applied later, when the response is to be reused.
 
 import RegentHTTP
 
@@ -10,22 +10,36 @@ struct Freshness: Equatable {
   /// `sharedMaxAge`, `heuristic` or `invalidFreshness`.
   var flags: StoredMetadata.Flags = []
 
+  /// How a missing lifetime is guessed (section 4.2.2).
+  struct Heuristics {
+    /// The longest guess, in seconds; 0 forbids to guess.
+    var maximum: Int32
+    var percent: Int32
+  }
+
   /// - Parameters:
+  ///   - isPrivate: Whether the cache is one client's; `s-maxage` is not for it (section 5.2.2.10).
   ///   - date: The response's Date, or its arrival.
-  ///   - heuristicMaximum: The longest guess, in seconds; 0 forbids to guess.
   init(
-    status: UInt16, fields: Fields, directives: ResponseDirectives, date: Int64, heuristicMaximum: Int32
+    status: UInt16, fields: Fields, directives: ResponseDirectives, isPrivate: Bool, date: Int64,
+    heuristics: Heuristics
   ) {
-    if directives.sharedMaxAge.isPresent {
+    if directives.sharedMaxAge.isPresent, !isPrivate {
       flags.insert(.sharedMaxAge)
       take(directives.sharedMaxAge)
     } else if directives.maxAge.isPresent {
       take(directives.maxAge)
-    } else if fields.contains(.expires) {
+    } else if fields.contains(.expires), !directives.isTargeted {
       takeExpires(fields, date)
-    } else if CacheableStatus.isHeuristic(status) || directives.flags.contains(.public) {
-      guess(fields, date, maximum: heuristicMaximum)
+    } else if CacheableStatus.isHeuristic(status) || directives.permitsAnyStatus(isPrivate: isPrivate) {
+      guess(fields, date, heuristics)
     }
+  }
+
+  /// Whether the fields give a lifetime, usable or not.
+  static func isExplicit(_ directives: ResponseDirectives, _ fields: Fields, isPrivate: Bool) -> Bool {
+    directives.maxAge.value != nil || !isPrivate && directives.sharedMaxAge.value != nil
+      || !directives.isTargeted && fields.contains(.expires)
   }
 
   private mutating func take(_ value: DeltaSeconds) {
@@ -46,13 +60,22 @@ struct Freshness: Equatable {
     lifetime = Seconds.clamp(Seconds.difference(expires ?? date, date))
   }
 
-  /// A tenth of the time that the representation had not changed when it was sent.
-  private mutating func guess(_ fields: Fields, _ date: Int64, maximum: Int32) {
-    guard maximum > 0, let value = fields.first(.lastModified),
+  /// A share of the time that the representation had not changed when it was sent.
+  private mutating func guess(_ fields: Fields, _ date: Int64, _ heuristics: Heuristics) {
+    guard heuristics.maximum > 0, let value = fields.first(.lastModified),
       let modified = HTTPDate.parse(value, now: date), modified < date
     else { return }
-    lifetime = min(Seconds.clamp(Seconds.difference(date, modified) / 10), maximum)
+    let unchanged = Int64(Seconds.clamp(Seconds.difference(date, modified)))
+    lifetime = min(Seconds.clamp(unchanged &* Int64(heuristics.percent) / 100), heuristics.maximum)
     flags.insert(.heuristic)
+  }
+}
+
+extension ResponseDirectives {
+  /// Whether a response of any final status may be stored and its lifetime guessed: `public` says so to all caches,
+  /// `private` to one client's (RFC 9111 sections 3, 5.2.2.7 and 5.2.2.9).
+  func permitsAnyStatus(isPrivate: Bool) -> Bool {
+    flags.contains(.public) || isPrivate && flags.contains(.private)
   }
 }
 
@@ -69,7 +92,7 @@ enum CacheableStatus {
   /// The statuses whose caching rules Regent obeys, for `must-understand` (RFC 9111 section 5.2.2.3).
   static func isUnderstood(_ status: UInt16) -> Bool {
     switch status {
-    case 200...205, 300...303, 307, 308, 400...417, 421, 422, 426, 428, 429, 431, 451, 500...505, 511: true
+    case 200...206, 300...303, 307, 308, 400...417, 421, 422, 426, 428, 429, 431, 451, 500...505, 511: true
     default: false
     }
   }

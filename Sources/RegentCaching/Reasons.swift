@@ -41,7 +41,7 @@ public enum StaleReason: String, Sendable, CaseIterable {
   case staleIfError = "stale-if-error"
   /// The request's `max-stale` (RFC 9111 section 5.2.1.2).
   case requestMaxStale = "request-max-stale"
-  /// The domain's policy serves what is stored, whatever its age.
+  /// The domain's policy serves what is stored, whatever its age, and asks the origin behind, fresh or not.
   case cacheThenNetwork = "cache-then-network"
   /// No origin can be reached: Regent is disconnected (RFC 9111 section 4.2.4).
   case disconnected
@@ -56,7 +56,7 @@ public enum RefusalReason: String, Sendable, CaseIterable {
   case method
   /// An interim response, or a 304, is no response to store.
   case status
-  /// 206 and 416: parts are not stored, nor what only the asking for one brought about (section 3.3).
+  /// A 206 that does not say which one part it is, or a 416, which only the asking for one brought about (section 3.3).
   case partial
   /// The domain's policy stores nothing.
   case networkOnly = "network-only"
@@ -74,8 +74,12 @@ public enum RefusalReason: String, Sendable, CaseIterable {
   case authorization
   /// Vary is `*`, malformed, or too large to keep (section 4.1).
   case vary
-  /// Set-Cookie without explicit freshness or `public`.
+  /// Set-Cookie without explicit freshness or `public` (TRUST B7).
   case setCookie = "set-cookie"
+  /// The domain stores no response with Set-Cookie: `set-cookie = "refuse"`.
+  case setCookieRefused = "set-cookie-refused"
+  /// The request had Cookie, and the response has neither explicit freshness nor `public` (TRUST F6).
+  case requestCookie = "request-cookie"
   /// The status is not heuristically cacheable and there is no explicit freshness (section 3).
   case noExplicitFreshness = "no-explicit-freshness"
   /// Neither freshness nor a validator nor a stale window: a stored copy could never be used.
@@ -83,4 +87,12 @@ public enum RefusalReason: String, Sendable, CaseIterable {
 
   /// The text for Cache-Status, logs and metrics.
   public var text: String { rawValue }
+
+  /// Whether the request alone is why: what is stored for other requests stays as true as it was.
+  public var concernsRequestOnly: Bool {
+    switch self {
+    case .requestNoStore, .requestContent, .authorization, .requestCookie: true
+    default: false
+    }
+  }
 }

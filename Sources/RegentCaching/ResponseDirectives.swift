@@ -1,9 +1,10 @@
-// What a response's Cache-Control says (RFC 9111 section 5.2.2, RFC 5861). Where a directive is doubtful, the
-// reading that stores or reuses less is taken: a broken permission is none, a broken prohibition still holds.
+// What a response says of its caching (RFC 9111 section 5.2.2, RFC 5861): in a field that is meant for caches such
+// as this one (RFC 9213), or else in Cache-Control. Where a directive is doubtful, the reading that stores or
+// reuses less is taken: a broken permission is none, a broken prohibition still holds.
 
 public import RegentHTTP
 
-/// A response's Cache-Control directives.
+/// A response's cache directives.
 public struct ResponseDirectives: Sendable, Equatable {
   /// The directives without a value that matters.
   public struct Flags: OptionSet, Sendable, Equatable {
@@ -30,8 +31,21 @@ public struct ResponseDirectives: Sendable, Equatable {
   public private(set) var sharedMaxAge = DeltaSeconds.absent
   public private(set) var staleWhileRevalidate = DeltaSeconds.absent
   public private(set) var staleIfError = DeltaSeconds.absent
+  /// The field that the directives come from. If it is a targeted one, Expires and Pragma count for nothing
+  /// beside Cache-Control (RFC 9213 section 2.2).
+  public private(set) var source = FieldName.cacheControl
+
+  /// Whether the directives come from a field for caches such as this one.
+  public var isTargeted: Bool { source != .cacheControl }
 
   public init(_ fields: Fields) {
+    for name in Self.targets where fields.contains(name) {
+      guard let dictionary = StructuredDictionary(fields, name), !dictionary.members.isEmpty,
+        let targeted = ResponseDirectives(dictionary, of: name)
+      else { continue }
+      self = targeted
+      return
+    }
     guard fields.contains(.cacheControl) else { return }
     for line in fields.lines where line.name == .cacheControl {
       var scanner = DirectiveScanner(fields.bytes, line.valueRange)
@@ -39,36 +53,113 @@ public struct ResponseDirectives: Sendable, Equatable {
     }
   }
 
+  /// The target list of RFC 9213 section 2.2: the first of these that is valid and not empty counts alone.
+  private static let targets: [FieldName] = [.regentCacheControl, .cdnCacheControl]
+}
+
+// Cache-Control (RFC 9111 section 5.2).
+extension ResponseDirectives {
   private mutating func take(_ directive: Directive, _ bytes: [UInt8]) {
     let name = directive.name
+    if let number = Self.number(bytes, name) {
+      self[number].merge(.init(directive, bytes))
+    } else if let prohibition = Self.prohibition(bytes, name) {
+      flags.insert(prohibition)
+    } else if let permission = Self.permission(bytes, name) {
+      if directive.argument == nil, !directive.isMalformed { flags.insert(permission) }
+    } else if let (all, some) = Self.named(bytes, name) {
+      let names = directive.isMalformed ? nil : directive.argument
+      flags.insert(names.map { FieldNameList.isValid(bytes, $0) } ?? false ? some : all)
+    }
+  }
+}
+
+// Targeted fields (RFC 9213 section 2.1).
+extension ResponseDirectives {
+  /// Nil where a directive's value is of another type than section 2.1 infers for it: such a field is ignored.
+  private init?(_ dictionary: StructuredDictionary, of field: FieldName) {
+    source = field
+    for member in dictionary.members where !take(member, dictionary.bytes) { return nil }
+  }
+
+  private mutating func take(_ member: StructuredDictionary.Member, _ bytes: [UInt8]) -> Bool {
+    let name = member.key
+    if let number = Self.number(bytes, name) {
+      guard case .integer(let seconds) = member.value else { return false }
+      // Of two members with one key the last one counts: that is the rule of dictionaries.
+      self[number] = seconds < 0 ? .invalid : .seconds(Int32(clamping: seconds))
+    } else if let prohibition = Self.prohibition(bytes, name) {
+      flags.insert(prohibition)
+    } else if let permission = Self.permission(bytes, name) {
+      if member.value == .boolean(true) { flags.insert(permission) }
+    } else if let (all, some) = Self.named(bytes, name) {
+      switch member.value {
+      case .string(let names) where FieldNameList.isValid(bytes, names): flags.insert(some)
+      case .token(let names) where FieldNameList.isValid(bytes, names): flags.insert(some)
+      default: flags.insert(all)
+      }
+    }
+    return true
+  }
+}
+
+// The directives by name. What is in none of the four lists is ignored (RFC 9111 section 5.2.3).
+extension ResponseDirectives {
+  private enum Number { case maxAge, sharedMaxAge, staleWhileRevalidate, staleIfError }
+
+  private static func number(_ bytes: [UInt8], _ name: Range<Int>) -> Number? {
     switch name.count {
-    case 7:
-      if bytes.has(name, "max-age") { maxAge.merge(.init(directive, bytes)) }
-      if bytes.has(name, "private") { takeNames(directive, bytes, all: .private, some: .privateFields) }
-    case 8:
-      if bytes.has(name, "s-maxage") { sharedMaxAge.merge(.init(directive, bytes)) }
-      if bytes.has(name, "no-store") { flags.insert(.noStore) }
-      if bytes.has(name, "no-cache") { takeNames(directive, bytes, all: .noCache, some: .noCacheFields) }
-    case 6: if bytes.has(name, "public") { permit(.public, directive) }
-    case 15:
-      if bytes.has(name, "must-revalidate") { flags.insert(.mustRevalidate) }
-      if bytes.has(name, "must-understand") { permit(.mustUnderstand, directive) }
-    case 16: if bytes.has(name, "proxy-revalidate") { flags.insert(.proxyRevalidate) }
-    case 22:
-      if bytes.has(name, "stale-while-revalidate") { staleWhileRevalidate.merge(.init(directive, bytes)) }
-    case 14: if bytes.has(name, "stale-if-error") { staleIfError.merge(.init(directive, bytes)) }
-    default: break
+    case 7: bytes.has(name, "max-age") ? .maxAge : nil
+    case 8: bytes.has(name, "s-maxage") ? .sharedMaxAge : nil
+    case 14: bytes.has(name, "stale-if-error") ? .staleIfError : nil
+    case 22: bytes.has(name, "stale-while-revalidate") ? .staleWhileRevalidate : nil
+    default: nil
     }
   }
 
-  private mutating func permit(_ flag: Flags, _ directive: Directive) {
-    if directive.argument == nil, !directive.isMalformed { flags.insert(flag) }
+  private subscript(number: Number) -> DeltaSeconds {
+    get {
+      switch number {
+      case .maxAge: maxAge
+      case .sharedMaxAge: sharedMaxAge
+      case .staleWhileRevalidate: staleWhileRevalidate
+      case .staleIfError: staleIfError
+      }
+    }
+    set {
+      switch number {
+      case .maxAge: maxAge = newValue
+      case .sharedMaxAge: sharedMaxAge = newValue
+      case .staleWhileRevalidate: staleWhileRevalidate = newValue
+      case .staleIfError: staleIfError = newValue
+      }
+    }
   }
 
-  private mutating func takeNames(_ directive: Directive, _ bytes: [UInt8], all: Flags, some: Flags) {
-    let isList =
-      !directive.isMalformed && directive.argument.map { FieldNameList.isValid(bytes, $0) } ?? false
-    flags.insert(isList ? some : all)
+  private static func prohibition(_ bytes: [UInt8], _ name: Range<Int>) -> Flags? {
+    switch name.count {
+    case 8: bytes.has(name, "no-store") ? .noStore : nil
+    case 15: bytes.has(name, "must-revalidate") ? .mustRevalidate : nil
+    case 16: bytes.has(name, "proxy-revalidate") ? .proxyRevalidate : nil
+    default: nil
+    }
+  }
+
+  private static func permission(_ bytes: [UInt8], _ name: Range<Int>) -> Flags? {
+    switch name.count {
+    case 6: bytes.has(name, "public") ? .public : nil
+    case 15: bytes.has(name, "must-understand") ? .mustUnderstand : nil
+    default: nil
+    }
+  }
+
+  /// What it means for the whole response, and what for the fields that it names.
+  private static func named(_ bytes: [UInt8], _ name: Range<Int>) -> (all: Flags, some: Flags)? {
+    switch name.count {
+    case 7: bytes.has(name, "private") ? (.private, .privateFields) : nil
+    case 8: bytes.has(name, "no-cache") ? (.noCache, .noCacheFields) : nil
+    default: nil
+    }
   }
 }
 

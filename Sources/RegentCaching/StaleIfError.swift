@@ -26,11 +26,14 @@ public enum StaleIfError: Sendable, Equatable {
     let asked = policy.honoursRequestDirectives ? request : .none
     let staleness = 0 &- stored.remainingFreshness(policy: policy, now: now)
     guard !asked.noCache, !forbids(stored, policy, isStale: staleness >= 0) else { return .no }
-    let window = max(stored.staleIfError, policy.staleIfError ?? 0, asked.staleIfError ?? 0)
+    let granted = stored.isOwners ? max(policy.staleIfError ?? 0, asked.staleIfError ?? 0) : 0
+    let window = max(stored.staleIfError, granted)
     let age = stored.currentAge(now: now)
     switch failure {
     case .unreachable:
-      return .serve(age: age, reason: staleness < window ? .staleIfError : .disconnected)
+      if staleness < window { return .serve(age: age, reason: .staleIfError) }
+      // What one client's credentials brought is never given to others beyond the origin's own word (TRUST F6).
+      return stored.isOwners || staleness < 0 ? .serve(age: age, reason: .disconnected) : .no
     case .status(500), .status(502), .status(503), .status(504):
       return staleness < window ? .serve(age: age, reason: .staleIfError) : .no
     case .status: return .no
@@ -38,7 +41,7 @@ public enum StaleIfError: Sendable, Equatable {
   }
 
   private static func forbids(_ stored: StoredMetadata, _ policy: CachePolicy, isStale: Bool) -> Bool {
-    if policy.overrulesNoCache, !isStale || policy.kind == .cacheThenNetwork { return false }
+    if stored.isOverruled(policy), !isStale || policy.kind == .cacheThenNetwork { return false }
     return isStale ? stored.forbidsStale(policy) : stored.flags.contains(.noCache)
   }
 }

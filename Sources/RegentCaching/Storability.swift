@@ -1,11 +1,14 @@
-// RFC 9111 section 3: may this response be stored, in a cache that all clients share? The first prohibition
-// decides; its order is from what is certain by the method to what needs the response's fields.
+// RFC 9111 section 3: may this response be stored? The first prohibition decides; its order is from what is certain
+// by the method to what needs the response's fields. A cache with scope `private` keeps more for those who send
+// credentials; for others it is a shared one.
 
 public import RegentHTTP
 
 /// Whether a response may be stored.
 public enum Storability: Sendable, Equatable {
   case store
+  /// It is a part, and may be kept as one where the cache keeps parts (section 3.3).
+  case storePart
   case refuse(RefusalReason)
 
   /// Decides for a complete response (section 3.3 is the caller's to keep: no broken body).
@@ -14,73 +17,98 @@ public enum Storability: Sendable, Equatable {
     responseFields: Fields, policy: CachePolicy
   ) -> Storability {
     if let reason = refusal(method, status, policy) { return .refuse(reason) }
-    let directives = ResponseDirectives(responseFields)
+    let exchange = Exchange(requestFields, responseFields, status, policy)
     let asked = policy.honoursRequestDirectives ? requestDirectives : .none
     let reason =
-      prohibition(directives, status: status, request: asked)
-      ?? sharing(directives, requestFields, responseFields)
-      ?? uselessness(directives, status, responseFields, policy)
-    return reason.map { .refuse($0) } ?? .store
+      exchange.prohibition(asked) ?? exchange.sharing ?? exchange.partiality ?? exchange.uselessness
+    return reason.map { .refuse($0) } ?? (status == 206 ? .storePart : .store)
   }
 
   /// What is certain before the response's fields are read.
   private static func refusal(_ method: Method, _ status: UInt16, _ policy: CachePolicy) -> RefusalReason? {
     if policy.kind == .networkOnly { return .networkOnly }
     if method != .get { return .method }
-    if status == 206 || status == 416 { return .partial }
+    if status == 416 { return .partial }
     return status < 200 || status > 599 || status == 304 ? .status : nil
+  }
+}
+
+/// A GET and its response, as the conditions of section 3 see them.
+private struct Exchange {
+  let request: Fields
+  let response: Fields
+  let status: UInt16
+  let policy: CachePolicy
+  let directives: ResponseDirectives
+  let isPrivate: Bool
+  let isExplicit: Bool
+
+  init(_ request: Fields, _ response: Fields, _ status: UInt16, _ policy: CachePolicy) {
+    self.request = request
+    self.response = response
+    self.status = status
+    self.policy = policy
+    directives = ResponseDirectives(response)
+    isPrivate = policy.isPrivate(for: request)
+    isExplicit = Freshness.isExplicit(directives, response, isPrivate: isPrivate)
   }
 
   /// Sections 5.2.1.5, 5.2.2.3, 5.2.2.5 and 5.2.2.7.
-  private static func prohibition(
-    _ directives: ResponseDirectives, status: UInt16, request: RequestDirectives
-  ) -> RefusalReason? {
+  func prohibition(_ asked: RequestDirectives) -> RefusalReason? {
     if directives.flags.contains(.mustUnderstand) {
       if !CacheableStatus.isUnderstood(status) { return .notUnderstood }
     } else if directives.flags.contains(.noStore) {
       return .responseNoStore
     }
-    if request.noStore { return .requestNoStore }
-    return directives.flags.contains(.private) ? .private : nil
+    if asked.noStore { return .requestNoStore }
+    return directives.flags.contains(.private) && !isPrivate ? .private : nil
   }
 
-  /// What a shared cache must not give to others, or could not tell apart (sections 3.5 and 4.1).
-  private static func sharing(
-    _ directives: ResponseDirectives, _ request: Fields, _ response: Fields
-  ) -> RefusalReason? {
-    let permitted = directives.flags.contains(.public) || directives.sharedMaxAge.value != nil
-    if request.contains(.authorization), !permitted, !directives.flags.contains(.mustRevalidate) {
-      return .authorization
-    }
-    if response.contains(.setCookie), !permitted, !hasExplicitFreshness(directives, response) {
-      return .setCookie
-    }
+  /// What a shared cache must not give to others, or no cache could tell apart (sections 3.5 and 4.1).
+  var sharing: RefusalReason? {
+    if response.contains(.setCookie), policy.setCookie == .refuse { return .setCookieRefused }
+    if !isPrivate, let reason = exposure { return reason }
     guard response.contains(.vary) else { return nil }
     var encoded: [UInt8] = []
     return Vary.encode(responseFields: response, requestFields: request, onto: &encoded) ? nil : .vary
   }
 
+  private var exposure: RefusalReason? {
+    let permitted = directives.flags.contains(.public) || directives.sharedMaxAge.value != nil
+    if request.contains(.authorization), !permitted, !directives.flags.contains(.mustRevalidate) {
+      return .authorization
+    }
+    guard !permitted, !isExplicit else { return nil }
+    if response.contains(.setCookie), policy.setCookie != .strip { return .setCookie }
+    return request.contains(.cookie) ? .requestCookie : nil
+  }
+
+  /// A part is of use only if it says which one it is, and one at a time.
+  var partiality: RefusalReason? {
+    guard status == 206 else { return nil }
+    let ranges = response.contains(.contentRange) ? response.lines.count { $0.name == .contentRange } : 0
+    return ranges == 1 ? nil : .partial
+  }
+
   /// The last condition of section 3, and whether a copy could ever answer.
-  private static func uselessness(
-    _ directives: ResponseDirectives, _ status: UInt16, _ response: Fields, _ policy: CachePolicy
-  ) -> RefusalReason? {
-    let isExplicit = hasExplicitFreshness(directives, response)
-    let isPublic = directives.flags.contains(.public)
-    let isHeuristic = CacheableStatus.isHeuristic(status)
-    guard isExplicit || isPublic || isHeuristic else { return .noExplicitFreshness }
-    let lasts = directives.sharedMaxAge.value ?? directives.maxAge.value ?? 0 > 0
-    let ownerKeeps =
-      status < 400
-      && (policy.ttl != nil || policy.kind == .cacheThenNetwork || policy.stale != nil
-        || policy.staleIfError != nil)
+  var uselessness: RefusalReason? {
+    let byOwner = status >= 400 ? policy.negativeTTL.seconds(status) ?? 0 > 0 : false
+    guard
+      isExplicit || byOwner || CacheableStatus.isHeuristic(status)
+        || directives.permitsAnyStatus(isPrivate: isPrivate)
+    else { return .noExplicitFreshness }
     let canBeAsked = response.contains(.etag) || response.contains(.lastModified)
+    let ownerKeeps = byOwner || status < 400 && policy.keepsWhatOriginsDoNot
     let usable =
-      lasts || ownerKeeps || canBeAsked || response.contains(.expires)
-      || directives.staleWhileRevalidate.value != nil || directives.staleIfError.value != nil
+      lasts || ownerKeeps || canBeAsked || directives.staleWhileRevalidate.value != nil
+      || directives.staleIfError.value != nil
     return usable ? nil : .neverReusable
   }
 
-  private static func hasExplicitFreshness(_ directives: ResponseDirectives, _ response: Fields) -> Bool {
-    directives.sharedMaxAge.value != nil || directives.maxAge.value != nil || response.contains(.expires)
+  /// Whether its own lifetime is more than nothing.
+  private var lasts: Bool {
+    if let shared = directives.sharedMaxAge.value, !isPrivate { return shared > 0 }
+    if let maxAge = directives.maxAge.value { return maxAge > 0 }
+    return response.contains(.expires) && !directives.isTargeted
   }
 }

@@ -21,8 +21,9 @@ extension StoredFields {
           add(namesIn: line.valueRange, fields.bytes, candidates)
         }
       }
-      guard fields.contains(.cacheControl) else { return }
-      for line in fields.lines where line.name == .cacheControl {
+      let source = ResponseDirectives(fields).source
+      guard fields.contains(source) else { return }
+      for line in fields.lines where line.name == source {
         var scanner = DirectiveScanner(fields.bytes, line.valueRange)
         while let directive = scanner.next() {
           guard let names = directive.argument,

@@ -24,11 +24,19 @@ public struct StoredMetadata: Sendable, Equatable {
     public static let hasVary = Flags(rawValue: 1 << 7)
     /// The origin gave a lifetime that cannot be read; the response counts as stale.
     public static let invalidFreshness = Flags(rawValue: 1 << 8)
-    /// Set-Cookie: only the origin's own lifetime counts, never the domain's `ttl`.
+    /// Set-Cookie in a shared cache: only the origin's own lifetime counts, never the domain's `ttl`.
     public static let hasSetCookie = Flags(rawValue: 1 << 9)
     /// A request with Authorization brought or confirmed it: without the origin's permission it is not shared, even
     /// where a later 304 to somebody else leaves the permission out (section 3.5).
     public static let authorized = Flags(rawValue: 1 << 15)
+    /// The lifetime is the domain's `negative-ttl`.
+    public static let negative = Flags(rawValue: 1 << 13)
+    /// The request that brought it had Cookie or Authorization, others may get it, and it is not `public`: as with
+    /// ``hasSetCookie``, the origin's word alone counts (TRUST F6).
+    public static let askedWithCredentials = Flags(rawValue: 1 << 14)
+
+    /// What forbids the owner's settings to make a response fresher or more reusable than its origin did.
+    static let originAlone: Flags = [.hasSetCookie, .askedWithCredentials]
   }
 
   public var status: UInt16
@@ -66,33 +74,68 @@ public struct StoredMetadata: Sendable, Equatable {
   /// - Parameters:
   ///   - fields: The response's fields; after a 304, what ``Validation/freshened(stored:by:limit:)`` gave.
   ///   - received: The fields of the message that just came, where Date and Age are read; a 304's own.
+  ///   - requestFields: The fields of the request that it answers: whether it came with credentials.
   ///   - requestTime: When the request left, for the delay in section 4.2.3.
   ///   - hasQuery: Whether the target has a query, to which heuristics do not apply by default.
   public init(
-    status: UInt16, fields: Fields, received: Fields? = nil, requestTime: Int64, responseTime: Int64,
-    policy: CachePolicy, hasQuery: Bool = false
+    status: UInt16, fields: Fields, received: Fields? = nil, requestFields: Fields = Fields(),
+    requestTime: Int64, responseTime: Int64, policy: CachePolicy, hasQuery: Bool = false
   ) {
     let directives = ResponseDirectives(fields)
+    let isPrivate = policy.isPrivate(for: requestFields)
     let message = received ?? fields
     let date = message.first(.date).flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
     let mayGuess = !hasQuery || policy.heuristicForQueries
     let freshness = Freshness(
-      status: status, fields: fields, directives: directives, date: date,
-      heuristicMaximum: mayGuess ? policy.heuristicMaximum : 0)
+      status: status, fields: fields, directives: directives, isPrivate: isPrivate, date: date,
+      heuristics: .init(
+        maximum: mayGuess ? policy.heuristicMaximum : 0, percent: policy.heuristicPercent))
     self.init(
       status: status, flags: freshness.flags, responseTime: responseTime, date: date,
       initialAge: Age.initial(message, date: date, requestTime: requestTime, responseTime: responseTime),
       lifetime: freshness.lifetime,
       staleWhileRevalidate: directives.staleWhileRevalidate.value ?? 0,
       staleIfError: directives.staleIfError.value ?? 0)
+    note(directives, isPrivate: isPrivate)
+    note(fields)
+    if !isPrivate { note(fields, requestFields, isPublic: directives.flags.contains(.public)) }
+    applyNegativeTTL(policy)
+  }
+
+  private mutating func note(_ directives: ResponseDirectives, isPrivate: Bool) {
     if directives.flags.contains(.mustRevalidate) { flags.insert(.mustRevalidate) }
-    if directives.flags.contains(.proxyRevalidate) { flags.insert(.proxyRevalidate) }
+    // It is not for one client's cache (section 5.2.2.8).
+    if directives.flags.contains(.proxyRevalidate), !isPrivate { flags.insert(.proxyRevalidate) }
     if directives.flags.contains(.noCache) { flags.insert(.noCache) }
+  }
+
+  private mutating func note(_ fields: Fields) {
     if fields.contains(.etag) { flags.insert(.hasETag) }
     if fields.contains(.lastModified) { flags.insert(.hasLastModified) }
-    if fields.contains(.setCookie) { flags.insert(.hasSetCookie) }
     if fields.contains(.vary) { flags.insert(.hasVary) }
   }
+
+  /// What others might get of one client's.
+  private mutating func note(_ fields: Fields, _ request: Fields, isPublic: Bool) {
+    if fields.contains(.setCookie) { flags.insert(.hasSetCookie) }
+    if !isPublic, request.contains(.cookie) || request.contains(.authorization) {
+      flags.insert(.askedWithCredentials)
+    }
+  }
+
+  /// The owner's lifetime of an error counts from the arrival, whatever its age says.
+  private mutating func applyNegativeTTL(_ policy: CachePolicy) {
+    guard status >= 400, isOwners, let seconds = policy.negativeTTL.seconds(status)
+    else { return }
+    let sum = initialAge.addingReportingOverflow(min(seconds, policy.maximumTTL))
+    lifetime = sum.overflow ? .max : sum.partialValue
+    flags.insert(.negative)
+    flags.remove([.heuristic, .invalidFreshness])
+  }
+
+  /// Whether the owner's settings may make the response fresher or more reusable than its origin did.
+  @inline(__always)
+  var isOwners: Bool { flags.isDisjoint(with: .originAlone) }
 
   /// Whether the origin can be asked with a condition.
   public var hasValidator: Bool { !flags.isDisjoint(with: [.hasETag, .hasLastModified]) }

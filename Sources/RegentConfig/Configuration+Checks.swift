@@ -8,6 +8,7 @@ extension Configuration {
     checkSizes(&findings)
     checkNames(&findings)
     checkSources(&findings)
+    checkLifetimes(&findings)
     checkFixtures(&findings)
     checkRoutes(&findings)
     checkDefaults(&findings)
@@ -56,6 +57,15 @@ extension Configuration {
           "domain \(domain.name.quoted) has nothing that answers: give it an upstream, fixtures or a folder",
           key: "domain.upstream", at: at(index))
       }
+    }
+  }
+
+  private func checkLifetimes(_ findings: inout Findings) {
+    for (index, domain) in domains.enumerated() where findings.isSound(at(index)) {
+      guard let least = domain.minimumTTL, let most = domain.maximumTTL, least > most else { continue }
+      findings.add(
+        "\"domain.ttl-min\" (\(least.configured)) is longer than \"domain.ttl-max\" (\(most.configured))",
+        key: "domain.ttl-min", at: at(index, "ttl-min"))
     }
   }
 

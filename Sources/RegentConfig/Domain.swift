@@ -1,5 +1,7 @@
 // A domain as configured: which requests are its own, and where their answers come from.
 
+public import RegentCaching
+
 /// A set of requests that share an origin and a policy.
 public struct Domain: Sendable, Equatable {
   /// The name: a DNS label in lower case, unique; the domain answers at `name.localhost`.
@@ -18,10 +20,30 @@ public struct Domain: Sendable, Equatable {
   public var folder: String?
   /// How stored responses and the origin are weighed.
   public var policy = Policy.http
-  /// The freshness lifetime of responses that name none.
+  /// The freshness lifetime of its responses, whatever the origin says.
   public var ttl: Duration?
+  /// The least that a freshness lifetime may be,
+  public var minimumTTL: Duration?
+  /// and the most.
+  public var maximumTTL: Duration?
   /// How long beyond its freshness lifetime a stored response may be served while Regent revalidates it.
   public var stale: Duration?
+  /// How long beyond its freshness lifetime a stored response may stand in for an origin that fails.
+  public var staleIfError: Duration?
+  /// How long errors are fresh, by their status.
+  public var negativeTTL = NegativeTTLs()
+  /// The longest lifetime that is guessed where the origin names none.
+  public var heuristicMaximum = Duration.seconds(86_400)
+  /// The share of the time since Last-Modified that is guessed, in per cent.
+  public var heuristicPercent = 10
+  /// Whether lifetimes are guessed for targets with a query.
+  public var heuristicForQueries = false
+  /// Whether the clients' Cache-Control and Pragma count.
+  public var requestDirectives = true
+  /// Who may be given what is stored.
+  public var scope = CachePolicy.Scope.shared
+  /// What becomes of responses with Set-Cookie.
+  public var setCookie = CachePolicy.SetCookie.store
   /// Whether it answers for localhost itself; true for one domain at most.
   public var isDefault = false
 

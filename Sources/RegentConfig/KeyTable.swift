@@ -84,7 +84,19 @@ enum KeyTable {
       "domain.folder", \.folder, refusal: pathRefusal, "A folder of canned answers, relative to this file."),
     Key("domain.policy", \.policy, "How stored responses and the origin are weighed."),
     Key("domain.ttl", \.ttl, "How long its responses are fresh, whatever the origin says."),
+    Key("domain.ttl-min", \.minimumTTL, "The least that a lifetime may be, whatever the origin says."),
+    Key("domain.ttl-max", \.maximumTTL, "The most that a lifetime may be, whatever the origin says."),
     Key("domain.stale", \.stale, "How long a stale response may be served while it is revalidated."),
+    Key("domain.stale-if-error", \.staleIfError, "How long a stale response may stand in for an error."),
+    Key("domain.negative-ttl", \.negativeTTL, "How long errors are fresh, by status or class."),
+    Key("domain.heuristic-max", \.heuristicMaximum, "The longest lifetime that is guessed; 0s guesses none."),
+    Key(
+      "domain.heuristic-percent", \.heuristicPercent, in: 0...100,
+      "The share of the time since Last-Modified that is guessed."),
+    Key("domain.heuristic-queries", \.heuristicForQueries, "Whether targets with a query are guessed too."),
+    Key("domain.request-directives", \.requestDirectives, "Whether clients' Cache-Control and Pragma count."),
+    Key("domain.scope", \.scope, "Who may be given what is stored: all, or who sends the same credentials."),
+    Key("domain.set-cookie", \.setCookie, "Whether responses with Set-Cookie are stored, and with it."),
     Key("domain.default", \.isDefault, "Whether it answers at localhost itself."),
   ]
 

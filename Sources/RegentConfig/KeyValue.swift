@@ -1,5 +1,7 @@
 // What a key can hold: how each type is read from a written value, named in a message, and written.
 
+import RegentCaching
+
 /// Why a written value is not what its key takes.
 enum KeyFailure: Error {
   /// It is of another type or form.
@@ -102,4 +104,6 @@ extension Word {
 
 extension Configuration.Log.Level: Word {}
 extension Domain.Policy: Word {}
+extension CachePolicy.Scope: Word {}
+extension CachePolicy.SetCookie: Word {}
 extension ProviderEntry.Kind: Word {}

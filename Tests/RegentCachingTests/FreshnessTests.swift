@@ -104,6 +104,43 @@ struct LifetimeRow: Row {
       "9111 4.2.2 public lets any status be guessed", "Cache-Control: public\nLast-Modified: {-1000}", 100,
       status: 302),
   ]
+
+  /// Dates far ahead, written rightly or wrongly; a right one gives a lifetime of years.
+  static let dates: [LifetimeRow] = [
+    ("9110 5.6.7 the form of today", "Thu, 18 Aug 2050 02:01:18 GMT", true),
+    ("9110 5.6.7 the form of RFC 850", "Thursday, 18-Aug-50 02:01:18 GMT", true),
+    ("9110 5.6.7 asctime's form", "Thu Aug  8 02:01:18 2050", true),
+    ("9110 5.6.7 beyond 32 bits", "Sun, 21 Nov 2286 04:46:39 GMT", true),
+    ("9110 5.6.7 the end of 32 bits", "Tue, 19 Jan 2038 14:14:08 GMT", true),
+    ("9111 4.2 the day's case does not matter", "THU, 18 Aug 2050 02:01:18 GMT", true),
+    ("9111 4.2 nor the month's", "Thu, 18 AUG 2050 02:01:18 GMT", true),
+    ("9111 4.2 nor the zone's", "Thu, 18 Aug 2050 02:01:18 gMT", true),
+    ("9110 5.6.7 UTC is no zone", "Thu, 18 Aug 2050 02:01:18 UTC", false),
+    ("9110 5.6.7 AEST is no zone", "Thu, 18 Aug 2050 02:01:18 AEST", false),
+    ("9110 5.6.7 nor is an offset", "Thu, 18 Aug 2050 02:01:18 +0000", false),
+    ("9110 5.6.7 no zone is none", "Thu, 18 Aug 2050 02:01:18", false),
+    ("9110 5.6.7 two digits are no year of today's form", "Thu, 18 Aug 50 02:01:18 GMT", false),
+    ("9110 5.6.7 the comma is part of it", "Thu 18 Aug 2050 02:01:18 GMT", false),
+    ("9110 5.6.7 single spaces are", "Thu, 18  Aug  2050 02:01:18 GMT", false),
+    ("9110 5.6.7 dashes are not", "Thu, 18-Aug-2050 02:01:18 GMT", false),
+    ("9110 5.6.7 nor are points", "Thu, 18 Aug 2050 02.01.18 GMT", false),
+    ("9110 5.6.7 an hour has two digits", "Thu, 18 Aug 2050 2:01:18 GMT", false),
+    ("9110 5.6.7 February has no 30th", "Wed, 30 Feb 2050 02:01:18 GMT", false),
+    ("9110 5.6.7 a day has no 25th hour", "Thu, 18 Aug 2050 25:01:18 GMT", false),
+    ("9111 5.3 minus one is none", "-1", false),
+    ("9111 5.3 a number is none", "2534023007990", false),
+    ("9111 5.3 quotes are no part of it", "\"Thu, 18 Aug 2050 02:01:18 GMT\"", false),
+    ("9111 5.3 a parameter is none", "Thu, 18 Aug 2050 02:01:18 GMT; x=1", false),
+    ("9111 5.3 a list is none", "Thu, 18 Aug 2050 02:01:18 GMT, Thu, 18 Aug 2050 02:01:18 GMT", false),
+  ].map { LifetimeRow($0, "Expires: \($1)", $2 ? 1 : 0) }
+}
+
+@Test(
+  "an Expires counts where it is a date, and is in the past where it is none", arguments: LifetimeRow.dates)
+func expires(row: LifetimeRow) {
+  let stored = metadata(row.response)
+  #expect(min(stored.lifetime, 1) == row.lifetime)
+  #expect(stored.flags.contains(.invalidFreshness) == (row.lifetime == 0))
 }
 
 @Test("the freshness lifetime follows from the response's fields", arguments: LifetimeRow.all)

@@ -203,7 +203,8 @@ struct ReuseRow: Row {
       "policy cache-first without ttl obeys no-cache", "max-age=60, no-cache", after: 5,
       .validate(reason: .responseNoCache), policy: .of(.cacheFirst)),
     .init(
-      "policy cache-then-network serves what is fresh", "max-age=60", after: 5, .serve(age: 5),
+      "policy cache-then-network serves what is fresh, and asks behind", "max-age=60", after: 5,
+      .serveStale(age: 5, reason: .cacheThenNetwork),
       policy: .of(.cacheThenNetwork)),
     .init(
       "policy cache-then-network serves whatever its age", "max-age=60", after: 9999,

@@ -44,12 +44,12 @@ func text(_ fields: Fields) -> [String] {
 /// The metadata of a 200 that arrived at ``arrival``, with a Date of that moment unless it has its own.
 func metadata(
   _ response: String, status: UInt16 = 200, policy: CachePolicy = CachePolicy(), delay: Int64 = 0,
-  hasQuery: Bool = false
+  hasQuery: Bool = false, request: String = ""
 ) -> StoredMetadata {
   let dated = response.contains("Date:") ? response : "Date: {0}\n" + response
   return StoredMetadata(
-    status: status, fields: fields(dated), requestTime: arrival - delay, responseTime: arrival,
-    policy: policy, hasQuery: hasQuery)
+    status: status, fields: fields(dated), requestFields: fields(request), requestTime: arrival - delay,
+    responseTime: arrival, policy: policy, hasQuery: hasQuery)
 }
 
 extension CachePolicy {

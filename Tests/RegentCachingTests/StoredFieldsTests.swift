@@ -72,3 +72,12 @@ func damagedBlock(block: String) {
   #expect(result.lines.isEmpty)
   #expect(place(of: .etag, in: bytes) == nil)
 }
+
+@Test(
+  "the names come from the field that counts: a targeted one silences Cache-Control (RFC 9213 section 2.2)")
+func targetedNames() {
+  let response = "CDN-Cache-Control: private=\"x-a\"\nCache-Control: no-cache=\"x-b\"\nX-A: 1\nX-B: 2"
+  #expect(
+    split(response).shared
+      == "CDN-Cache-Control: private=\"x-a\"\r\nCache-Control: no-cache=\"x-b\"\r\nX-B: 2\r\n")
+}

@@ -25,6 +25,9 @@ struct ContradictionTests {
       "[[domain]]\nname = 'a'",
       #"r.toml:1: domain "a" has nothing that answers: give it an upstream, fixtures or a folder"#),
     BadFile(
+      domain("a", "ttl-min = '2m'\nttl-max = '1m'"),
+      #"r.toml:4: "domain.ttl-min" (2m) is longer than "domain.ttl-max" (1m)"#),
+    BadFile(
       domain("a", "default = true") + domain("b", "default = true"),
       #"r.toml:8: two domains are the default: "a" and "b""#),
     BadFile(
