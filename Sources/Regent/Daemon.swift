@@ -12,6 +12,7 @@ public struct DaemonError: Error, Sendable {
   public let message: String
   public let exitCode: Int32
 
+  static let usage: Int32 = 64
   static let unavailable: Int32 = 69
   static let system: Int32 = 71
   static let permission: Int32 = 77
@@ -175,7 +176,9 @@ public enum Daemon {
 extension DaemonError {
   init(_ error: SystemError) {
     message = error.description
-    exitCode = error.isPermission ? Self.permission : error.isAddress ? Self.unavailable : Self.system
+    exitCode =
+      error.isPermission
+      ? Self.permission : error.isAddress || error.isRefusal ? Self.unavailable : Self.system
   }
 }
 

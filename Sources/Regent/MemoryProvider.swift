@@ -140,10 +140,11 @@ public final class MemoryProvider: ResponseHandler {
 extension Response {
   /// Whether this answer, which is not stored, says that what was stored is none any more.
   fileprivate func denies(_ request: Request) -> Bool {
-    // What is not kept because of this request alone says nothing of what was kept for others.
+    // A 304 speaks of what is stored, be it an error. What the client forbade to keep is not kept, but what was kept
+    // before stays as true as it was.
+    if cacheStatus.fwdStatus == 304 { return storability != .refuse(.requestNoStore) }
+    // An answer that only who asked for it forbids to store says nothing of it.
     if case .refuse(let reason) = storability, reason.concernsRequestOnly { return false }
-    // A 304 speaks of what is stored, be it an error.
-    if cacheStatus.fwdStatus == 304 { return true }
     // An origin in trouble says nothing of what is stored.
     switch status {
     case 408, 425, 429, 500...: return false

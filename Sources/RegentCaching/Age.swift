@@ -49,15 +49,20 @@ extension StoredMetadata {
   /// How long the response stays fresh, for Cache-Status `ttl`; negative by how long it has been stale.
   ///
   /// A domain's `ttl` replaces the origin's lifetime and counts from the arrival here: what the owner
-  /// wants is how long Regent may answer by itself. It changes neither errors nor what may be one client's; the
-  /// same holds for `ttl-min`. `ttl-max` bounds every lifetime.
+  /// wants is how long Regent may answer by itself. It does not change errors, and only shortens what may be one
+  /// client's. `ttl-min` changes neither; `ttl-max` bounds every lifetime.
   public func remainingFreshness(policy: CachePolicy, now: Int64) -> Int32 {
-    guard status < 400, isOwners else {
-      let limit = flags.contains(.negative) ? .max : policy.maximumTTL
-      return min(lifetime, limit) &- currentAge(now: now)
-    }
+    guard status < 400, isOwners else { return guardedFreshness(policy, now) }
     let bounded = min(max(policy.ttl ?? lifetime, policy.minimumTTL), policy.maximumTTL)
     let age = policy.ttl == nil ? currentAge(now: now) : residentTime(now) ?? .max
     return max(0, bounded) &- age
+  }
+
+  /// What remains of a lifetime that the owner may not prolong.
+  private func guardedFreshness(_ policy: CachePolicy, _ now: Int64) -> Int32 {
+    let limit = flags.contains(.negative) ? .max : policy.maximumTTL
+    let own = min(lifetime, limit) &- currentAge(now: now)
+    guard status < 400, let ttl = policy.ttl else { return own }
+    return min(own, max(0, ttl) &- (residentTime(now) ?? .max))
   }
 }

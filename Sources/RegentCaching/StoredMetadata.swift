@@ -120,6 +120,8 @@ public struct StoredMetadata: Sendable, Equatable {
     if fields.contains(.setCookie) { flags.insert(.hasSetCookie) }
     if !isPublic, request.contains(.cookie) || request.contains(.authorization) {
       flags.insert(.askedWithCredentials)
+      // A guess is not the origin's word.
+      if flags.contains(.heuristic) { lifetime = 0 }
     }
   }
 

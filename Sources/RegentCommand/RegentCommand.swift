@@ -19,12 +19,13 @@ struct RegentCommand: ParsableCommand {
         regent serve --upstream https://api.example.org    one origin, no file
         regent serve --config config/regent.toml           domains as configured
         regent check config/regent.toml                    what is wrong with a file
+        regent explain http://api.localhost:8080/users     what a request would get, and why
         curl http://regent.localhost:8080/stats            what it did so far
 
       \(ExitCode.table)
       """,
     version: "regent \(version)",
-    subcommands: [Serve.self, Check.self])
+    subcommands: [Serve.self, Check.self, Explain.self])
 
   static func main() {
     do {

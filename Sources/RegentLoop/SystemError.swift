@@ -38,6 +38,11 @@ extension SystemError {
   /// Whether the machine lacks the address family, as one without IPv6 does.
   public var isMissingFamily: Bool { [EAFNOSUPPORT, EADDRNOTAVAIL].contains(code) }
 
+  /// A peer that accepted the connection, and then did not answer as it should.
+  public static func noAnswer(_ peer: String) -> SystemError {
+    SystemError(call: "no whole answer from \(peer)", code: EPROTO)
+  }
+
   public static func noSuchAddress(_ text: String) -> SystemError {
     SystemError(call: "\(text) is no address to listen on", code: EADDRNOTAVAIL)
   }

@@ -137,6 +137,19 @@ struct LinearRow: Row {
     .init("Cache-Control of a request") {
       _ = RequestDirectives(fields("Cache-Control: " + list({ "a\($0)" }, $0)))
     },
+    .init("a targeted field") {
+      _ = ResponseDirectives(fields("CDN-Cache-Control: " + list({ "a\($0)=\"b\";c" }, $0)))
+    },
+    .init("a targeted field with one key over and over") {
+      _ = ResponseDirectives(fields("CDN-Cache-Control: " + list({ _ in "max-age=1" }, $0)))
+    },
+    .init("a targeted field on many lines") {
+      _ = ResponseDirectives(
+        fields((0..<$0 / 10).map { _ in "CDN-Cache-Control: private=\"a\"" }.joined(separator: "\n")))
+    },
+    .init("an inner list") {
+      _ = ResponseDirectives(fields("CDN-Cache-Control: a=(" + String(repeating: "1 ", count: $0) + ")"))
+    },
     .init("commas alone") { _ = ResponseDirectives(fields("Cache-Control: " + list({ _ in "" }, $0))) },
     .init("unclosed quotes") {
       _ = ResponseDirectives(fields("Cache-Control: " + list({ _ in "a=\"" }, $0)))

@@ -113,6 +113,14 @@ struct PersonalReuseRow: Row {
     .init("F6 fresh by its own word: served", "max-age=80", .serve(age: 70)),
     .init("F6 ttl does not prolong it", "max-age=60", .validate(reason: .stale), policy: .of(ttl: 900)),
     .init("F6 nor ttl-min", "max-age=60", .validate(reason: .stale), policy: .with { $0.minimumTTL = 900 }),
+    .init("F6 ttl shortens it", "max-age=900", .validate(reason: .stale), policy: .of(ttl: 60)),
+    .init("F6 as long as that, it is fresh", "max-age=900", .serve(age: 70), policy: .of(ttl: 80)),
+    .init(
+      "F6 a guess is not the origin's word", "must-revalidate\nLast-Modified: {-90000}",
+      .validate(reason: .mustRevalidate), request: "Authorization: a"),
+    .init(
+      "F6 for what is public it will do", "public\nLast-Modified: {-90000}", .serve(age: 70),
+      request: "Authorization: a"),
     .init(
       "F6 ttl-max shortens it", "max-age=80", .validate(reason: .stale), policy: .with { $0.maximumTTL = 60 }),
     .init(
