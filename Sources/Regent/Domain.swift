@@ -12,16 +12,26 @@ public final class Domain: Sendable {
   public let policy: CachePolicy
   /// What every key of the domain begins with: the origin's scheme, host and port.
   let keyPrefix: [UInt8]
+  /// What the owner decided about keys, and whether that is anything.
+  let keyRules: KeyRules
+  let hasKeyRules: Bool
+  /// For each target how often it was invalidated, where its keys hold more than the target.
+  let generations: TargetGenerations?
   let names: DomainNames
 
   init(
-    number: Int, name: String, policy: CachePolicy, keyPrefix: [UInt8], names: DomainNames = DomainNames()
+    number: Int, name: String, policy: CachePolicy, keyPrefix: [UInt8], keyRules: KeyRules = KeyRules(),
+    names: DomainNames = DomainNames()
   ) {
     self.names = names
     self.number = number
     self.name = name
     self.policy = policy
     self.keyPrefix = keyPrefix
+    self.keyRules = keyRules
+    // What is never stored needs no key, and goes to the origin as it came.
+    hasKeyRules = !keyRules.isPlain && policy.kind != .networkOnly
+    generations = keyRules.fields.isEmpty ? nil : TargetGenerations()
   }
 
   /// What the key of a request begins with: the domain's prefix, and in a private one the partition of those who
@@ -47,7 +57,9 @@ public final class Domain: Sendable {
     let policy = CachePolicy(entry)
     // What was stored for all is not found by one client's key, nor the reverse, should the scope change.
     if policy.scope == .private { CacheKey.append(component: "private".utf8, onto: &prefix) }
-    self.init(number: number, name: entry.name, policy: policy, keyPrefix: prefix, names: DomainNames(entry))
+    self.init(
+      number: number, name: entry.name, policy: policy, keyPrefix: prefix, keyRules: KeyRules(entry),
+      names: DomainNames(entry))
   }
 }
 
@@ -64,6 +76,15 @@ extension CachePolicy {
     scope = entry.scope
     setCookie = entry.setCookie
     for row in entry.negativeTTL.rows { negativeTTL.append(row.statuses, seconds: row.ttl.wholeSeconds) }
+  }
+}
+
+extension KeyRules {
+  init(_ entry: RegentConfig.Domain) {
+    self.init(
+      ignoredQuery: entry.ignoreQuery.map { NamePattern($0) }, sortsQuery: entry.sortQuery,
+      fields: entry.keyFields,
+      normalizes: entry.normalize.compactMap { NegotiationField(rawValue: $0.rawValue) })
   }
 }
 

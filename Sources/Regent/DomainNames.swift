@@ -86,12 +86,14 @@ extension Invalidation.Origin {
 }
 
 extension Request {
-  /// The keys of what a reference in a response to this request names within the domain.
-  func keys(namedBy reference: ArraySlice<UInt8>) -> [RecordKey] {
-    domain.names.targets(reference, of: self).map { target in
-      var key = domain.keyStart(head.fields)
-      CacheKey.appendTarget(path: target.path, query: target.query, onto: &key)
-      return RecordKey(key)
-    }
+  /// What a reference in a response to this request names within the domain.
+  func targets(namedBy reference: ArraySlice<UInt8>) -> [Invalidation.Target] {
+    domain.names.targets(reference, of: self)
+  }
+
+  /// The key of another target of the domain, for those who send the same credentials.
+  func key(of target: Invalidation.Target) -> RecordKey {
+    RecordKey(
+      domain.targetKey(path: target.path, query: target.query.map { $0[...] }, for: head.fields))
   }
 }

@@ -102,7 +102,8 @@ final class LoopServer {
   /// The request that a head makes. One that no domain may be asked carries its refusal.
   func request(_ head: consuming RequestHead, from connection: ClientConnection) -> Request {
     let routed = route(head, isSurplus: connection.isSurplus)
-    if !connection.isSurplus { recent.note(routed) }
+    // A domain's own rules may make another key of the same bytes tomorrow.
+    if !connection.isSurplus, !routed.domain.hasKeyRules { recent.note(routed) }
     return request(routed, connection, connection.content)
   }
 
@@ -149,19 +150,15 @@ final class LoopServer {
   {
     let domain = domains[match.domain]
     let path = path.lowerBound + match.prefix..<path.upperBound
+    if domain.hasKeyRules { return domain.routed(head, path: path) }
     let query = head.target.query
-    let key = key(domain, head.fields, path, query)
+    let bytes = head.fields.bytes
+    let key = domain.targetKey(
+      path: path.isEmpty ? [0x2F] : bytes[path], query: query.map { bytes[$0] }, for: head.fields)
     let directives = domain.policy.honoursRequestDirectives ? RequestDirectives(head.fields) : .none
     return RoutedHead(
-      head: consume head, domain: domain, path: path, query: query, key: key, directives: directives)
-  }
-
-  private func key(_ domain: Domain, _ fields: Fields, _ path: Range<Int>, _ query: Range<Int>?) -> RecordKey
-  {
-    var key = domain.keyStart(fields, room: path.count + (query?.count ?? 0) + 8)
-    CacheKey.appendTarget(
-      path: path.isEmpty ? [0x2F] : fields.bytes[path], query: query.map { fields.bytes[$0] }, onto: &key)
-    return RecordKey(consume key)
+      head: consume head, domain: domain, path: path, query: query, key: RecordKey(key),
+      directives: directives)
   }
 
   private func misdirected(_ host: ArraySlice<UInt8>) -> Failure {

@@ -21,7 +21,7 @@ public final class MemoryProvider: ResponseHandler {
     }
     // Content is no part of the key, and an origin may answer by it.
     guard request.domain.policy.kind != .networkOnly, request.body == nil else { throw Unhandled(.bypass) }
-    guard let record = find(request) else { throw Unhandled(.uriMiss, mark: store.mark(request.key)) }
+    let record = try find(request)
     guard let head = RecordHead(record.head) else { throw Unhandled(.miss, mark: store.mark(request.key)) }
     let policy = request.domain.policy
     switch Reuse.decide(head.metadata, request: request.directives, policy: policy, now: request.wall) {
@@ -38,11 +38,18 @@ public final class MemoryProvider: ResponseHandler {
     }
   }
 
-  private func find(_ request: Request) -> Record? {
+  private func find(_ request: Request) throws(Unhandled) -> Record {
     let routed = request.routed
-    return store.lookup(routed.key, now: request.now) { record in
-      RecordHead.selects(record.head, routed.head.fields)
-    }
+    var hasVariants = false
+    let record = store.lookup(
+      routed.key, now: request.now,
+      where: { record in
+        if RecordHead.selects(record.head, routed.head.fields) { return true }
+        hasVariants = true
+        return false
+      }, preferring: { RecordHead.isPreferred($0.head, to: $1.head) })
+    if let record { return record }
+    throw hasVariants ? varyMiss(request) : Unhandled(.uriMiss, mark: store.mark(request.key))
   }
 
   private func answer(
@@ -59,7 +66,7 @@ public final class MemoryProvider: ResponseHandler {
     return response
   }
 
-  private func candidate(_ record: Record, _ head: RecordHead, _ request: Request) -> Candidate {
+  func candidate(_ record: Record, _ head: RecordHead, _ request: Request) -> Candidate {
     Candidate(
       metadata: head.metadata, fields: .stored(shared: record.sharedHead, own: head.lines),
       body: record.responseBody, mark: store.mark(request.key))
@@ -117,7 +124,11 @@ public final class MemoryProvider: ResponseHandler {
     var shared: [UInt8] = []
     var own: [UInt8] = []
     guard RecordHead.append(metadata, fields, request.head.fields, onto: &own) else { return }
+    let linesStart = own.count
     StoredFields.split(fields, shared: &shared, own: &own)
+    if response.cacheStatus.fwdStatus == 304, fields.contains(.vary) {
+      refreshTwins(of: fields, metadata, shared, lines: own[linesStart...], request, mark)
+    }
     _ = store.insert(request.key, head: own, sharedHead: shared, body: body, now: request.now, since: mark) {
       RecordHead.selects($0.head, request.head.fields)
     }
@@ -127,12 +138,17 @@ public final class MemoryProvider: ResponseHandler {
   /// that its response names. What a POST brought itself may take the target's place (RFC 9110 section 9.3.3).
   private func invalidate(_ response: Response, _ request: Request) {
     let mark = store.invalidate(request.key)
+    if request.domain.generations != nil {
+      invalidate(request, path: request.pathBytes, query: request.queryBytes)
+    }
     if response.storability == .store, let before = request.mark, mark.isNext(after: before) {
       keep(response, request, since: mark)
     }
     let fields = response.fields.parsed
     for reference in fields.all(.location) + fields.all(.contentLocation) {
-      for key in request.keys(namedBy: reference) where key != request.key { store.invalidate(key) }
+      for target in request.targets(namedBy: reference) where request.key(of: target) != request.key {
+        invalidate(request, path: target.path[...], query: target.query.map { $0[...] })
+      }
     }
   }
 }
@@ -170,7 +186,7 @@ struct RecordHead {
   let metadata: StoredMetadata
   let lines: Slice
 
-  private static let varyStart = StoredMetadata.encodedCount + 2
+  static let varyStart = StoredMetadata.encodedCount + 2
 
   /// Takes a head apart; nil for one that is damaged.
   init?(_ head: Slice) {
@@ -208,7 +224,7 @@ struct RecordHead {
     return true
   }
 
-  private static func varyCount(_ bytes: Span<UInt8>) -> Int? {
+  static func varyCount(_ bytes: Span<UInt8>) -> Int? {
     guard bytes.count >= varyStart else { return nil }
     let count = Int(bytes[varyStart - 2]) | Int(bytes[varyStart - 1]) << 8
     return varyStart + count <= bytes.count ? count : nil

@@ -26,12 +26,18 @@ public struct Unhandled: Error, Sendable {
   public let reason: FwdReason?
   /// A stored response that could answer once it is validated.
   public let candidate: Candidate?
+  /// Stored responses that the request does not select, most recent first.
+  public let variants: [Candidate]
   /// What the cache had removed when it looked: what is fetched now is stored only if nothing was removed since.
   public let mark: RemovalMark?
 
-  public init(_ reason: FwdReason? = nil, candidate: Candidate? = nil, mark: RemovalMark? = nil) {
+  public init(
+    _ reason: FwdReason? = nil, candidate: Candidate? = nil, variants: [Candidate] = [],
+    mark: RemovalMark? = nil
+  ) {
     self.reason = reason
     self.candidate = candidate
+    self.variants = variants
     self.mark = mark ?? candidate?.mark
   }
 }

@@ -19,10 +19,10 @@ struct Received {
 
   /// The response that it makes for a request; nil where it confirms a stored one that it does not know.
   func response(to request: Request, _ body: ResponseBody) -> Response? {
-    if let candidate = request.candidate {
-      let confirmed = confirm(candidate, request)
-      if confirmed != nil || head.status == 304 { return confirmed }
+    if head.status == 304, request.asksToConfirm {
+      return request.candidate(confirmedBy: head.fields).flatMap { confirm($0, request) }
     }
+    if let candidate = request.candidate, let confirmed = confirm(candidate, request) { return confirmed }
     return fetched(body, request)
   }
 
@@ -58,7 +58,9 @@ struct Received {
     guard request.method == .post, head.status == 200, head.fields.contains(.contentLocation),
       !request.head.fields.hasUnkeyed
     else { return false }
-    return head.fields.all(.contentLocation).allSatisfy { request.keys(namedBy: $0).contains(request.key) }
+    return head.fields.all(.contentLocation).allSatisfy {
+      request.targets(namedBy: $0).contains { request.key(of: $0) == request.key }
+    }
   }
 
   /// Lets a GET have what a POST brought, where the response says how long it is fresh (RFC 9110 section 9.3.3).
@@ -79,7 +81,8 @@ struct Received {
     // Without a condition there is nothing that a 304 could confirm.
     if head.status == 304, candidate.metadata.hasValidator {
       let fields = candidate.fields
-      return Validation.freshened(stored: fields, by: head.fields, wasOnlyTag: fields.contains(.etag))
+      let wasOnlyTag = request.candidate != nil && fields.contains(.etag)
+      return Validation.freshened(stored: fields, by: head.fields, wasOnlyTag: wasOnlyTag)
     }
     guard request.method == .head, head.status == 200, candidate.metadata.status == 200,
       let length = candidate.body.count

@@ -18,6 +18,8 @@ public final class Request: Sendable {
   public let body: (any RequestBody)?
   /// A stored response that could answer once it is validated.
   public let candidate: Candidate?
+  /// Stored responses none of which the request selects, most recent first: the origin may confirm one.
+  public let variants: [Candidate]
   /// Why the nearest cache could not answer.
   public let forwarded: FwdReason
   /// What a cache had removed when it passed the request on.
@@ -32,9 +34,9 @@ public final class Request: Sendable {
 
   init(
     _ routed: RoutedHead, directives: RequestDirectives, wall: Int64, now: Int64, body: (any RequestBody)?,
-    candidate: Candidate? = nil, forwarded: FwdReason = .bypass, mark: RemovalMark? = nil,
-    method: Method? = nil,
-    client: LoopBound<ClientConnection>? = nil, isBehind: Bool = false, meters: LoopMeters
+    candidate: Candidate? = nil, variants: [Candidate] = [], forwarded: FwdReason = .bypass,
+    mark: RemovalMark? = nil, method: Method? = nil, client: LoopBound<ClientConnection>? = nil,
+    isBehind: Bool = false, meters: LoopMeters
   ) {
     self.isBehind = isBehind
     self.mark = mark
@@ -46,6 +48,7 @@ public final class Request: Sendable {
     self.now = now
     self.body = body
     self.candidate = candidate
+    self.variants = variants
     self.forwarded = forwarded
     self.meters = meters
   }
@@ -71,6 +74,7 @@ public final class Request: Sendable {
     return Request(
       routed, directives: directives, wall: wall, now: now, body: body,
       candidate: candidate ?? unhandled.candidate,
+      variants: variants.isEmpty ? unhandled.variants : variants,
       forwarded: forwarded == .bypass ? unhandled.reason ?? .bypass : forwarded,
       mark: mark ?? unhandled.mark, method: method, client: client, meters: meters)
   }

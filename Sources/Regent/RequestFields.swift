@@ -23,18 +23,21 @@ enum RequestFields {
     if request.isBehind { return behind }
     // Without its If-Range, a range would be cut out of whatever the origin has now; and the question whether a
     // stored response holds is about the whole of it.
-    let isWhole = request.candidate != nil || request.head.fields.contains(.ifRange)
+    let isWhole = request.asksToConfirm || request.head.fields.contains(.ifRange)
     return isWhole ? rangeToo : conditionalToo
   }
 }
 
 extension Request {
+  /// The names of the fields that are part of the key.
+  var keyedFields: [[UInt8]] { domain.hasKeyRules ? domain.keyRules.fields : [] }
+
   /// Whether a cache wants the whole response, or its own question answered.
   var isForCache: Bool { candidate != nil || method == .get && forwarded != .bypass }
 
   /// Whether the origin is given a condition: ours, or the client's.
   var asksConditionally: Bool {
-    candidate != nil || !isForCache && !head.fields.present.isDisjoint(with: RequestFields.conditional)
+    asksToConfirm || !isForCache && !head.fields.present.isDisjoint(with: RequestFields.conditional)
   }
 }
 
@@ -44,11 +47,14 @@ extension Fields {
 }
 
 extension Fields {
-  /// The same fields but for those that stand in for what is in the key (TRUST B5).
-  func withoutUnkeyed() -> Fields {
-    guard hasUnkeyed else { return self }
+  /// The same fields but for those that stand in for what is in the key (TRUST B5); `keyed` ones are in it themselves.
+  func withoutUnkeyed(keyed: [[UInt8]] = []) -> Fields {
+    let isLeftOut = { (line: FieldLine) in
+      self.isUnkeyed(line) && !keyed.contains { self.name(of: line).equalsIgnoringCase($0) }
+    }
+    guard lines.contains(where: isLeftOut) else { return self }
     var kept = Fields()
-    for line in lines where !isUnkeyed(line) {
+    for line in lines where !isLeftOut(line) {
       if line.name == .other {
         kept.append(named: name(of: line), value(of: line))
       } else {

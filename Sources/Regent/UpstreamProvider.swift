@@ -187,13 +187,15 @@ public final class UpstreamProvider: Provider {
 extension MessageWriter {
   /// The head that asks an origin for a request's answer.
   mutating func head(asking identity: OriginIdentity, _ request: Request, via: [UInt8]) {
-    let fields = request.isForCache ? request.head.fields.withoutUnkeyed() : request.head.fields
+    let fields =
+      request.isForCache
+      ? request.head.fields.withoutUnkeyed(keyed: request.keyedFields) : request.head.fields
     requestLine(request.method, identity: identity, request: request)
     field(.host, bytes: identity.authority)
     forwarded(fields, except: RequestFields.kept(from: request))
-    if let candidate = request.candidate {
+    if request.asksToConfirm {
       var conditions = Fields()
-      _ = Validation.addConditions(from: candidate.fields, to: &conditions)
+      request.addConditions(to: &conditions)
       for line in conditions.lines { self.line(line, of: conditions) }
     }
     switch request.body?.framing {

@@ -68,7 +68,7 @@ private struct Exchange {
   var sharing: RefusalReason? {
     if response.contains(.setCookie), policy.setCookie == .refuse { return .setCookieRefused }
     if !isPrivate, let reason = exposure { return reason }
-    guard response.contains(.vary) else { return nil }
+    guard Vary.concerns(response) else { return nil }
     var encoded: [UInt8] = []
     return Vary.encode(responseFields: response, requestFields: request, onto: &encoded) ? nil : .vary
   }

@@ -17,6 +17,48 @@ public enum Validation {
     return etag != nil || modified != nil
   }
 
+  /// The most bytes of If-None-Match with which the origin is asked to choose among variants.
+  static let maximumSelection = 2048
+
+  /// Adds If-None-Match with the tags of stored responses none of which the request selects: the origin may say with a
+  /// 304 that one of them is the answer (section 4.3.1).
+  ///
+  /// Tags that are malformed are left out, and what is too much.
+  ///
+  /// - Returns: Whether there was a tag to add.
+  public static func addSelection(among stored: some Sequence<Fields>, to request: inout Fields) -> Bool {
+    var list: [UInt8] = []
+    var known: Set<[UInt8]> = []
+    for fields in stored {
+      guard let value = fields.first(.etag), EntityTag(value.span) != nil else { continue }
+      guard list.count + value.count + 2 <= maximumSelection, known.insert(Array(value)).inserted else {
+        continue
+      }
+      if !list.isEmpty { list += [.comma, 0x20] }
+      list += value
+    }
+    return !list.isEmpty && request.append(.ifNoneMatch, list)
+  }
+
+  /// Which of several stored responses a 304 is about (section 4.3.4); nil where it does not say.
+  ///
+  /// A strong tag names its response. A weak one, which the 304 may have without naming the body byte for byte, names
+  /// the most recent of those that have it. Without a tag it is the only one with the 304's Last-Modified.
+  ///
+  /// - Parameter stored: Most recent first.
+  public static func selected(among stored: [Fields], by notModified: Fields) -> Int? {
+    if let tag = notModified.first(.etag) {
+      guard let new = EntityTag(tag.span) else { return nil }
+      return stored.firstIndex { fields in
+        guard let value = fields.first(.etag), let old = EntityTag(value.span) else { return false }
+        return (new.isWeak || !old.isWeak) && EntityTag.sameOpaque(tag.span, new, value.span, old)
+      }
+    }
+    guard let modified = notModified.first(.lastModified) else { return nil }
+    let dated = stored.indices.filter { stored[$0].first(.lastModified) == modified }
+    return dated.count == 1 ? dated[0] : nil
+  }
+
   /// Whether a client's conditions are met by the stored response, so that 304 is the answer (section 4.3.2).
   ///
   /// If-None-Match counts alone where it is present; a date that cannot be read counts for nothing.

@@ -1,6 +1,9 @@
 // RFC 9111 section 4.1: the request fields that selected a stored response, kept beside it as bytes, and the
 // comparison with a new request. Damaged bytes match nothing; nothing here can trap.
 //
+// A response with a content coding varies on Accept-Encoding even where it forgets to say so: a client that did not ask
+// as the first one did asks the origin, so that none gets what it cannot decode (section 4.1 permits to be stricter).
+//
 // Format: nothing at all without Vary; else the number of names in one byte, and per name: its length in one
 // byte, the name in small letters, the value's length in two bytes (0xFFFF: the request had no such field), the
 // normalized value.
@@ -16,13 +19,18 @@ public enum Vary {
 
   static let absent = 0xFFFF
 
-  /// Appends the encoding; nothing without Vary.
+  /// Whether a response has anything to encode.
+  public static func concerns(_ response: Fields) -> Bool {
+    response.contains(.vary) || response.contains(.contentEncoding)
+  }
+
+  /// Appends the encoding; nothing without Vary and content coding.
   ///
   /// - Returns: false where the response cannot be stored: `*`, a malformed name, too many or too much.
   public static func encode(
     responseFields: Fields, requestFields: Fields, onto encoded: inout [UInt8]
   ) -> Bool {
-    guard responseFields.contains(.vary) else { return true }
+    guard concerns(responseFields) else { return true }
     let start = encoded.count
     encoded.append(0)
     var names: [Range<Int>] = []
@@ -38,12 +46,29 @@ public enum Vary {
         }
       }
     }
+    guard !responseFields.isEncoded || implied(requestFields, &encoded, &names, from: start) else {
+      return false
+    }
     guard !names.isEmpty else {
       encoded.removeLast()
       return true
     }
     encoded[start] = UInt8(names.count)
     return true
+  }
+
+  /// Adds Accept-Encoding as if Vary named it.
+  private static func implied(
+    _ request: Fields, _ encoded: inout [UInt8], _ names: inout [Range<Int>], from start: Int
+  ) -> Bool {
+    let name = FieldName.bytes(of: .acceptEncoding)
+    let member = Directive(name: 0..<name.count)
+    if append(member, of: name, request, onto: &encoded, names: &names), encoded.count - start <= maximumBytes
+    {
+      return true
+    }
+    encoded.removeSubrange(start...)
+    return false
   }
 
   private static func append(
@@ -121,7 +146,35 @@ public enum Vary {
         cursor += 1
         return agrees
       })
-    return isPresent == (value != nil) && agrees && cursor == end
+    if isPresent == (value != nil), agrees, cursor == end { return true }
+    guard isPresent, let value, value.count <= maximumReordered else { return false }
+    return meansTheSame(request, encoded, name, value)
+  }
+
+  /// The longest value, in bytes, that is compared by its meaning where the bytes differ.
+  static let maximumReordered = 128
+
+  /// Whether lists with weights differ in nothing but case, white space and the order of equals (section 4.1).
+  private static func meansTheSame(
+    _ request: Fields, _ encoded: Span<UInt8>, _ name: Range<Int>, _ value: Range<Int>
+  ) -> Bool {
+    let negotiated: [FieldName] = [.acceptLanguage, .acceptEncoding, .acceptCharset]
+    guard let known = negotiated.first(where: { isNamed($0, encoded, name) }), request.contains(known) else {
+      return false
+    }
+    var asked: [UInt8] = []
+    _ = SelectingValue.forEachByte(of: request, isNamed: { $0.name == known }) { byte in
+      asked.append(byte)
+      return asked.count <= maximumReordered
+    }
+    guard asked.count <= maximumReordered, let new = WeightedList(asked) else { return false }
+    let kept = value.map { encoded[$0] }
+    return WeightedList(kept)?.canonical == new.canonical
+  }
+
+  private static func isNamed(_ known: FieldName, _ encoded: Span<UInt8>, _ name: Range<Int>) -> Bool {
+    let bytes = FieldName.bytes(of: known)
+    return bytes.count == name.count && isSame(bytes, 0..<bytes.count, encoded, name)
   }
 
   private static func isSame(
@@ -132,5 +185,15 @@ public enum Vary {
       return false
     }
     return true
+  }
+}
+
+extension Fields {
+  /// Whether the content has a coding (RFC 9110 section 8.4); `identity` is none.
+  var isEncoded: Bool {
+    guard contains(.contentEncoding) else { return false }
+    return lines.contains { line in
+      line.name == .contentEncoding && !line.valueRange.isEmpty && !bytes.has(line.valueRange, "identity")
+    }
   }
 }

@@ -44,10 +44,24 @@ public struct Domain: Sendable, Equatable {
   public var scope = CachePolicy.Scope.shared
   /// What becomes of responses with Set-Cookie.
   public var setCookie = CachePolicy.SetCookie.store
+  /// Query parameters that are neither keyed nor sent on; `*` at the end stands for any rest.
+  public var ignoreQuery: [String] = []
+  /// Whether query parameters are keyed and sent in the order of their names.
+  public var sortQuery = false
+  /// Request fields whose values are part of the key.
+  public var keyFields: [String] = []
+  /// Negotiation fields whose values are keyed, compared and sent in one spelling.
+  public var normalize: [NegotiationField] = []
   /// Whether it answers for localhost itself; true for one domain at most.
   public var isDefault = false
 
   public init(name: String) { self.name = name }
+
+  /// Fields of content negotiation.
+  public enum NegotiationField: String, CaseIterable, Sendable {
+    case acceptEncoding = "accept-encoding"
+    case acceptLanguage = "accept-language"
+  }
 
   /// How stored responses and the origin are weighed.
   public enum Policy: String, CaseIterable, Sendable {

@@ -97,6 +97,16 @@ enum KeyTable {
     Key("domain.request-directives", \.requestDirectives, "Whether clients' Cache-Control and Pragma count."),
     Key("domain.scope", \.scope, "Who may be given what is stored: all, or who sends the same credentials."),
     Key("domain.set-cookie", \.setCookie, "Whether responses with Set-Cookie are stored, and with it."),
+    Key(
+      "domain.ignore-query", \.ignoreQuery, refusal: queryRefusal,
+      "Query parameters that are neither keyed nor sent on, \"utm_*\" for all that begin so."),
+    Key("domain.sort-query", \.sortQuery, "Whether the query is keyed and sent sorted by names."),
+    Key(
+      "domain.key-fields", \.keyFields, refusal: keyFieldsRefusal,
+      "Request fields whose values are part of the key."),
+    Key(
+      "domain.normalize", \.normalize,
+      "Fields that are compared and sent in one spelling: accept-encoding, accept-language."),
     Key("domain.default", \.isDefault, "Whether it answers at localhost itself."),
   ]
 
@@ -148,6 +158,37 @@ extension KeyTable {
       guard method != "CONNECT", method != "TRACE" else { return "Regent never serves \(method)" }
     }
     return nil
+  }
+
+  @Sendable private static func queryRefusal(_ names: [String]) -> String? {
+    for name in names {
+      let plain = name.last == "*" ? name.dropLast() : name[...]
+      guard !name.isEmpty, !plain.contains("*"), !plain.contains("=") else {
+        return "a parameter's name, perhaps with \"*\" at its end, has no \"=\" and no other \"*\""
+      }
+      guard name.utf8.allSatisfy({ 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "&") && $0 != UInt8(ascii: "#") })
+      else {
+        return "parameters are compared as they stand in the target: visible ASCII without \"&\" and \"#\""
+      }
+    }
+    return nil
+  }
+
+  /// The fields that belong to a connection, or that Regent answers or writes itself: they never reach an origin as
+  /// they came, so that no response can depend on them.
+  private static let unkeyable = [
+    "connection", "content-length", "expect", "host", "if-match", "if-modified-since", "if-none-match",
+    "if-range",
+    "if-unmodified-since", "keep-alive", "proxy-authorization", "proxy-connection", "range", "te", "trailer",
+    "transfer-encoding", "upgrade", "via",
+  ]
+
+  @Sendable private static func keyFieldsRefusal(_ names: [String]) -> String? {
+    for name in names {
+      guard name.isToken else { return "a field's name is a word such as \"X-Api-Version\"" }
+      guard !unkeyable.contains(name.lowercased()) else { return "\(name) is not the origin's to answer by" }
+    }
+    return names.count <= 16 ? nil : "at most 16 fields can be part of a key"
   }
 
   @Sendable private static func pathRefusal(_ path: String?) -> String? {

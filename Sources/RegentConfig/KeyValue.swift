@@ -103,6 +103,7 @@ extension Word {
 }
 
 extension Configuration.Log.Level: Word {}
+extension Domain.NegotiationField: Word {}
 extension Domain.Policy: Word {}
 extension CachePolicy.Scope: Word {}
 extension CachePolicy.SetCookie: Word {}

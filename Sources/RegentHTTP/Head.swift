@@ -78,6 +78,16 @@ public struct RequestHead: Sendable {
   public let port: UInt16?
 }
 
+extension RequestHead {
+  /// The same head over other fields, whose bytes begin with those of its own; nil where they do not.
+  public func with(_ other: Fields) -> RequestHead? {
+    guard other.bytes.count >= fields.bytes.count else { return nil }
+    return RequestHead(
+      method: method, version: version, target: target, fields: other, framing: framing, keepAlive: keepAlive,
+      expectsContinue: expectsContinue, upgrades: upgrades, host: host, port: port)
+  }
+}
+
 /// The head of a response.
 public struct ResponseHead: Sendable {
   /// 100 to 599.

@@ -32,15 +32,24 @@ public final class MemoryStore: Sendable {
     budget.give(pages * SlotTable.pageCost)
   }
 
-  /// The most recently stored record under the key that `matches` accepts; nil where there is none.
+  /// The record under the key that `matches` accepts; nil where there is none. Of several it is the most recently stored
+  /// one, unless `isBetter` says of another (the first) that it is preferred to it (the second).
   ///
   /// A hit moves the record to the front of the order of use, unless it is in the newest quarter of what the order
   /// spans, or was moved less than two seconds of `now` ago.
   public func lookup(
-    _ key: RecordKey, now: Int64, where matches: (borrowing Record) -> Bool
+    _ key: RecordKey, now: Int64, where matches: (borrowing Record) -> Bool,
+    preferring isBetter: (borrowing Record, borrowing Record) -> Bool = { _, _ in false }
   ) -> Record? {
     let cell = shards.index(of: key.hash)
-    return shards[cell].shard.withLock { $0.lookup(key, tick: Ticks.at(now), where: matches) }
+    return shards[cell].shard.withLock {
+      $0.lookup(key, tick: Ticks.at(now), where: matches, preferring: isBetter)
+    }
+  }
+
+  /// The records under the key, most recently stored first; at most `limit`. Nothing moves in the order of use.
+  public func records(_ key: RecordKey, limit: Int = 32) -> [Record] {
+    shards[shards.index(of: key.hash)].shard.withLock { $0.records(key, limit: limit) }
   }
 
   /// Stores a record as the newest of its key, after removing those that `matches` accepts.

@@ -40,20 +40,52 @@ struct Shard: ~Copyable, Sendable {
 
   // MARK: Looking up
 
-  /// The newest record under the key that `matches` accepts; moved to the front when that was long ago.
+  /// The record under the key that `matches` accepts, of several the newest unless an older one is preferred to it;
+  /// moved to the front when that was long ago.
   mutating func lookup(
-    _ key: RecordKey, tick: UInt32, where matches: (borrowing Record) -> Bool
+    _ key: RecordKey, tick: UInt32, where matches: (borrowing Record) -> Bool,
+    preferring isBetter: (borrowing Record, borrowing Record) -> Bool
   ) -> Record? {
     let hash = UInt32(truncatingIfNeeded: key.hash)
     var index = table.first(hash)
     while index != SlotTable.none {
-      if let record = record(key, hash, at: index), matches(record) {
+      if var record = record(key, hash, at: index), matches(record) {
+        if table[index].next != SlotTable.none {
+          prefer(&record, &index, key, hash, where: matches, preferring: isBetter)
+        }
         if tick &- table[index].touched >= refresh(tick) { touch(index, tick) }
         return record
       }
       index = table[index].next
     }
     return nil
+  }
+
+  /// Replaces a record that was found by one behind it that is preferred.
+  private func prefer(
+    _ best: inout Record, _ place: inout UInt32, _ key: RecordKey, _ hash: UInt32,
+    where matches: (borrowing Record) -> Bool,
+    preferring isBetter: (borrowing Record, borrowing Record) -> Bool
+  ) {
+    var index = table[place].next
+    while index != SlotTable.none {
+      if let other = record(key, hash, at: index), matches(other), isBetter(other, best) {
+        (best, place) = (other, index)
+      }
+      index = table[index].next
+    }
+  }
+
+  /// The newest records under the key, in the order of their storing.
+  func records(_ key: RecordKey, limit: Int) -> [Record] {
+    let hash = UInt32(truncatingIfNeeded: key.hash)
+    var found: [Record] = []
+    var index = table.first(hash)
+    while index != SlotTable.none, found.count < limit {
+      if let record = record(key, hash, at: index) { found.append(record) }
+      index = table[index].next
+    }
+    return found
   }
 
   /// The record in a slot if it is stored under this key. The hash only spares comparisons of keys.

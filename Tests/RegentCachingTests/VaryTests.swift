@@ -58,6 +58,60 @@ struct VaryRow: Row {
     .init(
       "9111 4.1 a known name, another value", "Vary: Accept-Encoding", "Accept-Encoding: gzip",
       "Accept-Encoding: br", false),
+    .init("9111 4.1 Vary on lines with empty members", "Vary: ,\nVary: , Foo ,", "Foo: 1", "Foo: 2", false),
+    .init("9111 4.1 names in another order", "Vary: Bar,Foo", "Foo: 1\nBar: 2", "Foo: 1\nBar: 2", true),
+    .init("9111 4.1 white space around names", "Vary: Foo \t, Bar", "Foo: 1", "Foo: 1\nBar: 1", false),
+    .init(
+      "9111 4.1 three names, one absent in both", "Vary: Foo, Bar, Baz", "Foo: 1\nBaz: 7", "Foo: 1\nBaz: 7",
+      true),
+    .init(
+      "9111 4.1 three names, a longer value in another order", "Vary: Foo, Bar, Baz",
+      "Foo: 1\nBar: abc\nBaz: 7",
+      "Foo: 1\nBaz: 7\nBar: abcde", false),
+    .init("9111 4.1 a line that is empty counts", "Vary: Foo", "Foo: 1\nFoo: ", "Foo: 1", false),
+    .init(
+      "9110 12.5.4 languages in another order", "Vary: Accept-Language", "Accept-Language: en, de",
+      "Accept-Language: de, en", true),
+    .init(
+      "9110 12.5.4 languages in another case", "Vary: Accept-Language", "Accept-Language: en, de",
+      "Accept-Language: eN, De", true),
+    .init(
+      "9110 12.5.4 languages with more white space", "Vary: Accept-Language", "Accept-Language: en, de",
+      "Accept-Language:  en ,   de", true),
+    .init(
+      "9110 12.5.4 weights in another order", "Vary: Accept-Language", "Accept-Language: en;q=0.5, de",
+      "Accept-Language: de, en ; q=0.50", true),
+    .init(
+      "9110 12.5.4 other weights", "Vary: Accept-Language", "Accept-Language: en;q=0.5, de",
+      "Accept-Language: de;q=0.5, en", false),
+    .init(
+      "9110 12.5.4 one more language", "Vary: Accept-Language", "Accept-Language: en, de",
+      "Accept-Language: de, en, fr", false),
+    .init(
+      "9110 12.5.4 one language less", "Vary: Accept-Language", "Accept-Language: en, de",
+      "Accept-Language: en", false),
+    .init(
+      "9110 12.5.4 no language", "Vary: Accept-Language", "Accept-Language: en", "Accept-Language: ", false),
+    .init(
+      "9110 12.5.4 a part of a language", "Vary: Accept-Language", "Accept-Language: de-CH",
+      "Accept-Language: de",
+      false),
+    .init(
+      "9110 12.5.4 malformed values mean only themselves", "Vary: Accept-Language", "Accept-Language: en;q=x",
+      "Accept-Language: EN;q=x", false),
+    .init(
+      "9110 12.5.3 codings in another order and case", "Vary: Accept-Encoding", "Accept-Encoding: gzip, br",
+      "Accept-Encoding: BR,gzip;q=1", true),
+    .init(
+      "9110 12.5.3 a coding that is refused", "Vary: Accept-Encoding", "Accept-Encoding: gzip, br",
+      "Accept-Encoding: gzip, br;q=0", false),
+    .init(
+      "9110 12.5.2 charsets in another order", "Vary: Accept-Charset", "Accept-Charset: utf-8, latin1",
+      "Accept-Charset: latin1, UTF-8", true),
+    .init(
+      "9110 12.5.1 Accept has an order of its own", "Vary: Accept", "Accept: a/b, c/d", "Accept: c/d, a/b",
+      false),
+    .init("9111 4.1 an unknown list keeps its order", "Vary: Foo", "Foo: en, de", "Foo: de, en", false),
     .init("9111 4.1 bytes cannot move between fields", "Vary: A, B", "A: 1\nB: 23", "A: 12\nB: 3", false),
   ]
 }
@@ -73,7 +127,8 @@ func vary(row: VaryRow) {
 @Test(
   "what cannot be selected again is not stored, and leaves no bytes behind",
   arguments: [
-    "*", "Foo, *", "*, Foo", "Foo:", "Fo o", "Foo=1", "\"Foo\"", "F\u{fc}",
+    "*", "Foo, *", "*, Foo", "*, *", ", *", "*,", "*\nVary: *", "\nVary: *", "Foo\nVary: Bar, *",
+    "Foo:", "Fo o", "Foo=1", "\"Foo\"", "F\u{fc}",
     (1...17).map { "A\($0)" }.joined(separator: ","),
     String(repeating: "a", count: 256), "Big",
   ])

@@ -21,6 +21,43 @@ struct MemoryStoreTests {
     #expect(store.get(RecordKey("l")) == nil)
   }
 
+  @Test(
+    "of several records that match, the newest is found unless an older one is preferred, whoever shares the bucket"
+  )
+  func preference() throws {
+    let keys = [RecordKey([1], hash: 7), RecordKey([2], hash: 7), RecordKey([1, 1], hash: 7)]
+    for key in keys { for head in ["3", "1", "2"] { #expect(store.put(key, head: head)) } }
+    for key in keys {
+      let found = { (better: (borrowing Record, borrowing Record) -> Bool) in
+        store.lookup(key, now: 0, where: { text($0.head) != "9" }, preferring: better).map { text($0.head) }
+      }
+      #expect(found { _, _ in false } == "2")
+      #expect(found { text($0.head) > text($1.head) } == "3")
+      #expect(found { text($0.head) < text($1.head) } == "1")
+      let some = store.lookup(
+        key, now: 0, where: { text($0.head) != "3" }, preferring: { text($0.head) > text($1.head) })
+      #expect(some.map { text($0.head) } == "2")
+      #expect(store.records(key).map { text($0.head) } == ["2", "1", "3"])
+      #expect(
+        store.records(key, limit: 2).map { text($0.key) } == [text(Slice(key.bytes)), text(Slice(key.bytes))])
+    }
+    #expect(store.records(RecordKey([3], hash: 7)).isEmpty)
+  }
+
+  @Test("B2: keys whose hashes collide never answer for each other")
+  func collisions() throws {
+    for number in 0..<2000 {
+      let key = RecordKey(Array("\(number)".utf8), hash: UInt64(number % 3))
+      #expect(store.put(key, head: "\(number)"))
+    }
+    for number in 0..<2000 {
+      let key = RecordKey(Array("\(number)".utf8), hash: UInt64(number % 3))
+      if let record = store.get(key) { #expect(text(record.head) == "\(number)") }
+      #expect(store.get(RecordKey(Array("x\(number)".utf8), hash: UInt64(number % 3))) == nil)
+    }
+    #expect(store.statistics.entries > 100)
+  }
+
   @Test("keeps empty keys, heads and bodies apart from none at all")
   func emptyParts() throws {
     #expect(store.get(RecordKey("")) == nil)
