@@ -95,7 +95,8 @@ public final class MemoryProvider: ResponseHandler {
 
   /// What was stored and asked about is no answer any more when the origin gave one that must not be stored.
   private func forget(_ response: Response, _ request: Request) {
-    guard request.candidate != nil, response.denies(request) else { return }
+    guard request.asksToConfirm, response.denies(request) else { return }
+    if response.cacheStatus.fwdStatus == 304 { forgetTwins(of: response.fields.parsed, request) }
     _ = store.remove(request.key) { RecordHead.selects($0.head, request.head.fields) }
   }
 
@@ -126,7 +127,7 @@ public final class MemoryProvider: ResponseHandler {
     guard RecordHead.append(metadata, fields, request.head.fields, onto: &own) else { return }
     let linesStart = own.count
     StoredFields.split(fields, shared: &shared, own: &own)
-    if response.cacheStatus.fwdStatus == 304, fields.contains(.vary) {
+    if response.cacheStatus.fwdStatus == 304, fields.contains(.etag) {
       refreshTwins(of: fields, metadata, shared, lines: own[linesStart...], request, mark)
     }
     _ = store.insert(request.key, head: own, sharedHead: shared, body: body, now: request.now, since: mark) {

@@ -95,9 +95,13 @@ public final class MemoryStore: Sendable {
   }
 
   /// Removes the key's records that `matches` accepts; returns how many.
+  ///
+  /// - Parameter isInvalidation: Whether what was asked for before is to be kept out, too.
   @discardableResult
-  public func remove(_ key: RecordKey, where matches: (borrowing Record) -> Bool) -> Int {
-    _ = removals.note(key)
+  public func remove(
+    _ key: RecordKey, isInvalidation: Bool = true, where matches: (borrowing Record) -> Bool
+  ) -> Int {
+    if isInvalidation { _ = removals.note(key) }
     var departed: [Departed] = []
     shards[shards.index(of: key.hash)].change { $0.remove(key, into: &departed, where: matches) }
     return settle(departed)
