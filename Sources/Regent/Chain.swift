@@ -102,32 +102,43 @@ public final class Chain: Sendable {
   /// Asks the providers after a cache for a fresh response, once for each key, however many clients got the stale one.
   private func revalidate(behind response: Response, _ request: Request, from index: Int) {
     guard let candidate = response.revalidation, let loop = EventLoop.current,
-      revalidations.begin(request.key)
+      revalidations.begin(request.key, now: request.now)
     else { return }
     request.meters.domains[request.domain.number].revalidations.add(1)
     Task(executorPreference: loop) { [self] in
-      await refresh(request.revalidating(candidate), after: index)
-      revalidations.end(request.key)
+      let succeeded = await refresh(request.revalidating(candidate), after: index)
+      revalidations.end(request.key, failedSince: succeeded ? nil : request.now)
     }
   }
 
-  private func refresh(_ request: Request, after cache: Int) async {
+  /// Whether there was an answer. Without one the stale copy stays, for as long as its window lasts.
+  private func refresh(_ request: Request, after cache: Int) async -> Bool {
     for index in links.indices.dropFirst(cache + 1)
     where links[index].domains.contains(number: request.domain.number) {
       do {
         let response = try await links[index].provider.perform(request)
         request.meters.providers[index].answered.add(1)
-        _ = await handBack(response, request, from: index)
-        response.body.leaveUnread()
-        if case .stream(let stream) = response.body { _ = await stream.completion() }
-        return
+        return await take(response, request, from: index)
       } catch is Unhandled {
         continue
       } catch {
         request.meters.providers[index].errors.add(1)
-        return  // the stale copy stays for as long as its window lasts
+        return false
       }
     }
+    return false
+  }
+
+  private func take(_ response: Response, _ request: Request, from index: Int) async -> Bool {
+    // An origin in trouble says nothing of the resource, even where its words may be stored (RFC 5861 section 3).
+    let isTrouble =
+      (response.status >= 500 || [408, 425, 429].contains(response.status))
+      && response.cacheStatus.fwdStatus != 304
+    if !isTrouble { _ = await handBack(response, request, from: index) }
+    response.body.leaveUnread()
+    guard case .stream(let stream) = response.body else { return !isTrouble }
+    if case .finished = await stream.completion() { return !isTrouble }
+    return false
   }
 }
 

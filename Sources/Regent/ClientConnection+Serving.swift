@@ -37,6 +37,7 @@ extension ClientConnection {
     var writer = MessageWriter(reusing: loop.takeBuffer())
     defer { loop.giveBack(writer.takeBytes()) }
     var timing = Timing(start: loop.clock.now)
+    holdsAnswers = false
     var request = first
     while true {
       let answered = queue(await server.chain.respond(to: request), to: request, &writer, &timing)
@@ -51,8 +52,12 @@ extension ClientConnection {
         try await flush(&writer, &timing)
         throw error
       }
-      if next == nil || writer.bytes.count > Self.gathered { try await flush(&writer, &timing) }
+      // Content that waits for an invitation would wait for the answers in front of it, too.
+      if next == nil || content != nil || writer.bytes.count > Self.gathered {
+        try await flush(&writer, &timing)
+      }
       guard let next else { return true }
+      holdsAnswers = !writer.bytes.isEmpty
       if timing.isEmpty { timing = Timing(start: loop.clock.now) }
       request = next
     }
@@ -110,6 +115,7 @@ extension ClientConnection {
       routed.head.keepAlive && ending != .close && content?.isComplete != false && !server.isDraining
       && !isSurplus
     let before = writer.bytes.count
+    if !interim.isEmpty { takeInterim(into: &writer) }
     server.writer.write(
       response, ending: ending, keepAlive: keepAlive, version: routed.head.version, now: loop.clock.wall,
       to: &writer
@@ -306,7 +312,7 @@ extension Response {
   /// The response that the client's conditions make of this one (RFC 9110 section 13.2.2): 304 without content.
   func conditional(on request: Request) -> Response {
     guard status == 200 || status == 206, request.routed.isConditional,
-      request.method == .get || request.method == .head, meets(request.head.fields)
+      request.method == .get || request.method == .head, meets(request)
     else { return self }
     body.leaveUnread()
     var answer = self
@@ -315,8 +321,10 @@ extension Response {
     return answer
   }
 
-  private func meets(_ requestFields: Fields) -> Bool {
-    var stored = metadata ?? StoredMetadata(status: 200, responseTime: 0, date: 0, lifetime: 0)
+  private func meets(_ request: Request) -> Bool {
+    let requestFields = request.head.fields
+    // What no cache knows came just now: without a Last-Modified nothing says that it is older than the client's.
+    var stored = metadata ?? StoredMetadata(status: 200, responseTime: 0, date: request.wall + 1, lifetime: 0)
     // A part is conditional on the validators of the whole, whose it has (RFC 9110 section 13.2.2).
     stored.status = 200
     if case .stored(_, let own) = fields {

@@ -22,6 +22,10 @@ final class ClientConnection: StreamDelegate {
   private var holdsHead = false
   /// The content of the request that is being served.
   var content: RequestContent?
+  /// Interim responses that could not leave yet: they go before the next answer.
+  var interim: [UInt8] = []
+  /// Whether bytes that come first are still to be written: nothing may overtake them.
+  var holdsAnswers = false
   /// Whether it was let in beyond the limit on connections: then it gets one answer, and only from the admin pages.
   let isSurplus: Bool
 
@@ -99,7 +103,7 @@ final class ClientConnection: StreamDelegate {
       keep(0..<count)
       return try nextPipelined()
     }
-    if !isSurplus, let request = server.recentRequest() { return begun(request) }
+    if !isSurplus, let request = server.recentRequest(from: self) { return begun(request) }
     var parser = RequestParser(limits: server.limits)
     let head = try scratch.withBytes { bytes throws(ParseError) in
       try parser.parse(bytes, recent: &server.sections) { scratch.copy(first: $0) }
@@ -157,7 +161,7 @@ final class ClientConnection: StreamDelegate {
     case .none, .length(0): content = nil
     case let framing: content = RequestContent(framing, invited: !head.expectsContinue, of: self)
     }
-    return server.request(consume head, content: content, isSurplus: isSurplus)
+    return server.request(consume head, from: self)
   }
 
   /// The head's deadline is absolute: it is set once, at the head's first byte.

@@ -17,10 +17,13 @@ public final class Domain: Sendable {
   let hasKeyRules: Bool
   /// For each target how often it was invalidated, where its keys hold more than the target.
   let generations: TargetGenerations?
+  let names: DomainNames
 
   init(
-    number: Int, name: String, policy: CachePolicy, keyPrefix: [UInt8], keyRules: KeyRules = KeyRules()
+    number: Int, name: String, policy: CachePolicy, keyPrefix: [UInt8], keyRules: KeyRules = KeyRules(),
+    names: DomainNames = DomainNames()
   ) {
+    self.names = names
     self.number = number
     self.name = name
     self.policy = policy
@@ -54,7 +57,9 @@ public final class Domain: Sendable {
     let policy = CachePolicy(entry)
     // What was stored for all is not found by one client's key, nor the reverse, should the scope change.
     if policy.scope == .private { CacheKey.append(component: "private".utf8, onto: &prefix) }
-    self.init(number: number, name: entry.name, policy: policy, keyPrefix: prefix, keyRules: KeyRules(entry))
+    self.init(
+      number: number, name: entry.name, policy: policy, keyPrefix: prefix, keyRules: KeyRules(entry),
+      names: DomainNames(entry))
   }
 }
 

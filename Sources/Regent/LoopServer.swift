@@ -98,23 +98,26 @@ final class LoopServer {
   // MARK: From a head to a request
 
   /// The request that a head makes. One that no domain may be asked carries its refusal.
-  func request(_ head: consuming RequestHead, content: RequestContent?, isSurplus: Bool) -> Request {
-    let routed = route(head, isSurplus: isSurplus)
+  func request(_ head: consuming RequestHead, from connection: ClientConnection) -> Request {
+    let routed = route(head, isSurplus: connection.isSurplus)
     // A domain's own rules may make another key of the same bytes tomorrow.
-    if !isSurplus, !routed.domain.hasKeyRules { recent.note(routed) }
-    return request(routed, content)
+    if !connection.isSurplus, !routed.domain.hasKeyRules { recent.note(routed) }
+    return request(routed, connection, connection.content)
   }
 
   /// The request that was just received, if it is one whole head that came before just so.
-  func recentRequest() -> Request? {
-    recent.find(loop.scratch).map { request($0, nil) }
+  func recentRequest(from connection: ClientConnection) -> Request? {
+    recent.find(loop.scratch).map { request($0, connection, nil) }
   }
 
-  private func request(_ routed: RoutedHead, _ content: RequestContent?) -> Request {
+  private func request(
+    _ routed: RoutedHead, _ connection: ClientConnection, _ content: RequestContent?
+  ) -> Request {
     let clock = loop.clock
     return Request(
       routed, directives: routed.directives, wall: clock.wall, now: clock.now,
-      body: content.map { LoopBoundContent($0, on: loop) }, meters: meters)
+      body: content.map { LoopBoundContent($0, on: loop) }, client: LoopBound(connection, loop),
+      meters: meters)
   }
 
   private func route(_ head: consuming RequestHead, isSurplus: Bool) -> RoutedHead {

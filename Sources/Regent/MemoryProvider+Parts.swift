@@ -16,7 +16,8 @@ extension MemoryProvider {
     var validator: StrongValidator? { StrongValidator(fields, date: metadata.date) }
 
     func unhandled(_ gap: Parts.Gap) -> Unhandled {
-      Unhandled(.partial, missing: MissingPart(stored: candidate, parts: parts, gap: gap))
+      Unhandled(
+        .partial, missing: MissingPart(stored: candidate, parts: parts, gap: gap), mark: candidate.mark)
     }
   }
 
@@ -24,7 +25,9 @@ extension MemoryProvider {
 
   /// What parts can do for a GET that nothing whole is stored for: answer, or say which piece is missing.
   func answerFromParts(_ record: Record, _ head: RecordHead, _ request: Request) throws -> Response {
-    guard request.method == .get, let stored = stored(record, head) else { throw Unhandled(.uriMiss) }
+    guard request.method == .get, let stored = stored(record, head, request) else {
+      throw Unhandled(.uriMiss, mark: store.mark(request.key))
+    }
     let answer = stored.parts.answer(
       request.head.fields, fields: stored.fields, date: stored.metadata.date)
     switch Reuse.decide(
@@ -40,9 +43,9 @@ extension MemoryProvider {
       case .serve: throw Unhandled(reason.fwd, candidate: stored.candidate)
       // If-Range asks for the missing piece and validates those that are here (section 4.3).
       case .fetch(let gap) where stored.validator != nil: throw stored.unhandled(gap)
-      case .fetch, .forward: throw Unhandled(reason.fwd)
+      case .fetch, .forward: throw Unhandled(reason.fwd, mark: stored.candidate.mark)
       }
-    case .no(let reason): throw Unhandled(reason.fwd)
+    case .no(let reason): throw Unhandled(reason.fwd, mark: stored.candidate.mark)
     }
   }
 
@@ -63,9 +66,11 @@ extension MemoryProvider {
     case .fetch(let gap):
       // Without a validator the piece could not be combined; but an origin may answer with the whole.
       let isForWhole = !request.head.fields.contains(.range)
-      guard stored.validator != nil || isForWhole else { throw Unhandled(.partial) }
+      guard stored.validator != nil || isForWhole else {
+        throw Unhandled(.partial, mark: stored.candidate.mark)
+      }
       throw stored.unhandled(gap)
-    case .forward: throw Unhandled(.partial)
+    case .forward: throw Unhandled(.partial, mark: stored.candidate.mark)
     }
   }
 
@@ -74,15 +79,16 @@ extension MemoryProvider {
       RecordHead.isPart(record.head) && RecordHead.selects(record.head, request.head.fields)
     }
     guard let record, let head = RecordHead(record.head) else { return nil }
-    return stored(record, head)
+    return stored(record, head, request)
   }
 
-  private func stored(_ record: Record, _ head: RecordHead) -> Stored? {
-    let whole = candidate(record, head)
+  private func stored(_ record: Record, _ head: RecordHead, _ request: Request) -> Stored? {
+    let whole = candidate(record, head, request)
     guard let parts = Parts(stored: whole.fields, bodyCount: record.bodyCount) else { return nil }
     let fields = whole.fields.without(FieldNameSet([.contentRange]))
     return Stored(
-      candidate: Candidate(metadata: head.metadata, fields: fields, body: whole.body, parts: parts),
+      candidate: Candidate(
+        metadata: head.metadata, fields: .parsed(fields), body: whole.body, parts: parts, mark: whole.mark),
       parts: parts)
   }
 
@@ -184,7 +190,7 @@ extension MemoryProvider {
     if !parts.isWhole {
       for value in parts.contentRanges { fields.append(.contentRange, value) }
     }
-    insert(.slices(slices), fields, metadata, request)
+    insert(.slices(slices), fields, metadata, request, request.mark)
   }
 }
 

@@ -13,16 +13,17 @@ extension MemoryProvider {
   /// What is said of a request that selects nothing of what is stored for its target: the stored responses that have an
   /// entity tag and could be its answer go along, for the origin to choose from.
   func varyMiss(_ request: Request) -> Unhandled {
-    guard request.method == .get else { return Unhandled(.varyMiss) }
+    let mark = store.mark(request.key)
+    guard request.method == .get else { return Unhandled(.varyMiss, mark: mark) }
     let variants = store.records(request.key).compactMap { variant($0, request) }
-    return Unhandled(.varyMiss, variants: Array(variants.prefix(Self.offeredVariants)))
+    return Unhandled(.varyMiss, variants: Array(variants.prefix(Self.offeredVariants)), mark: mark)
   }
 
   private func variant(_ record: Record, _ request: Request) -> Candidate? {
     guard let head = RecordHead(record.head), head.metadata.status == 200,
       head.metadata.flags.contains(.hasETag)
     else { return nil }
-    let candidate = candidate(record, head)
+    let candidate = candidate(record, head, request)
     return Validation.isDecodable(candidate.fields, by: request.head.fields) ? candidate : nil
   }
 
@@ -30,12 +31,14 @@ extension MemoryProvider {
   /// that it chose, also where the request does not select them. One that cannot follow goes.
   func refreshTwins(
     of fields: Fields, _ metadata: StoredMetadata, _ shared: [UInt8], lines: ArraySlice<UInt8>,
-    _ request: Request
+    _ request: Request, _ mark: RemovalMark?
   ) {
     for record in twins(of: fields, request) {
       let selecting = RecordHead.selectingValues(record.head)
       guard follows(record, fields, metadata, request) else {
-        _ = store.remove(request.key) { RecordHead.selectingValues($0.head) == selecting }
+        _ = store.remove(request.key, isInvalidation: false) {
+          RecordHead.selectingValues($0.head) == selecting
+        }
         continue
       }
       var own: [UInt8] = []
@@ -43,7 +46,8 @@ extension MemoryProvider {
       own += selecting
       own += lines
       _ = store.insert(
-        request.key, head: own, sharedHead: shared, body: record.offeredBody, now: request.now
+        request.key, head: own, sharedHead: shared, body: record.offeredBody, now: request.now,
+        since: mark
       ) { RecordHead.selectingValues($0.head) == selecting }
     }
   }
@@ -87,7 +91,7 @@ extension MemoryProvider {
     guard let head = RecordHead(record.head), let confirmed = request.candidate(confirmedBy: fields) else {
       return false
     }
-    let old = candidate(record, head).fields
+    let old = candidate(record, head, request).fields
     // The lines of parts say which parts they are: they fit no other body.
     return head.metadata.status == metadata.status && metadata.status != 206
       && head.metadata.flags.contains(.authorized) == metadata.flags.contains(.authorized)
@@ -98,7 +102,7 @@ extension MemoryProvider {
   func invalidate(_ request: Request, path: ArraySlice<UInt8>, query: ArraySlice<UInt8>?) {
     let target = request.domain.targetKey(path: path, query: query, for: request.head.fields)
     if let generations = request.domain.generations { return generations.invalidate(target) }
-    _ = store.remove(RecordKey(target)) { _ in true }
+    store.invalidate(RecordKey(target))
   }
 }
 

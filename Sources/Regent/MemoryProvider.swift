@@ -16,11 +16,13 @@ public final class MemoryProvider: ResponseHandler {
   // MARK: Answering
 
   public func perform(_ request: Request) async throws -> Response {
-    guard request.method == .get || request.method == .head else { throw Unhandled(.method) }
+    guard request.method == .get || request.method == .head else {
+      throw Unhandled(.method, mark: store.mark(request.key))
+    }
     // Content is no part of the key, and an origin may answer by it.
     guard request.domain.policy.kind != .networkOnly, request.body == nil else { throw Unhandled(.bypass) }
     let record = try find(request)
-    guard let head = RecordHead(record.head) else { throw Unhandled(.miss) }
+    guard let head = RecordHead(record.head) else { throw Unhandled(.miss, mark: store.mark(request.key)) }
     if head.metadata.status == 206 { return try answerFromParts(record, head, request) }
     let policy = request.domain.policy
     switch Reuse.decide(head.metadata, request: request.directives, policy: policy, now: request.wall) {
@@ -28,10 +30,10 @@ public final class MemoryProvider: ResponseHandler {
       return answer(record, head, age: age, detail: .none, request)
     case .serveStale(let age, let reason):
       var response = answer(record, head, age: age, detail: .stale(reason), request)
-      if reason != .requestMaxStale { response.revalidation = candidate(record, head) }
+      if reason != .requestMaxStale { response.revalidation = candidate(record, head, request) }
       return response
     case .validate(let reason):
-      throw Unhandled(reason.fwd, candidate: candidate(record, head))
+      throw Unhandled(reason.fwd, candidate: candidate(record, head, request))
     case .no(let reason):
       throw Unhandled(reason.fwd)
     }
@@ -48,7 +50,7 @@ public final class MemoryProvider: ResponseHandler {
         return false
       }, preferring: { RecordHead.isPreferred($0.head, to: $1.head) })
     if let record { return record }
-    throw hasVariants ? varyMiss(request) : Unhandled(.uriMiss)
+    throw hasVariants ? varyMiss(request) : Unhandled(.uriMiss, mark: store.mark(request.key))
   }
 
   private func answer(
@@ -65,9 +67,10 @@ public final class MemoryProvider: ResponseHandler {
     return response
   }
 
-  func candidate(_ record: Record, _ head: RecordHead) -> Candidate {
-    let fields = ResponseFields.stored(shared: record.sharedHead, own: head.lines).parsed
-    return Candidate(metadata: head.metadata, fields: fields, body: record.responseBody)
+  func candidate(_ record: Record, _ head: RecordHead, _ request: Request) -> Candidate {
+    Candidate(
+      metadata: head.metadata, fields: .stored(shared: record.sharedHead, own: head.lines),
+      body: record.responseBody, mark: store.mark(request.key))
   }
 
   // MARK: Keeping
@@ -76,37 +79,37 @@ public final class MemoryProvider: ResponseHandler {
     if Invalidation.applies(method: request.method, status: UInt16(clamping: response.status)) {
       return invalidate(response, request)
     }
-    guard response.storability.keeps, let metadata = response.metadata, request.method == .get else {
+    keep(response, request, since: request.mark)
+  }
+
+  /// Keeps what may be kept, unless the key was invalidated since the mark was made.
+  private func keep(_ response: Response, _ request: Request, since mark: RemovalMark?) {
+    guard response.storability.keeps, let metadata = response.metadata else {
       return forget(response, request)
     }
     if response.status == 206 { return keepPart(response, metadata, request) }
     switch response.body {
-    case .empty: insert(.bytes([]), response, metadata, request)
-    case .whole(let slice): insert(.slices([slice]), response, metadata, request)
+    case .empty: insert(.bytes([]), response, metadata, request, mark)
+    case .whole(let slice): insert(.slices([slice]), response, metadata, request, mark)
     // A stored body that a 304 confirmed: nothing is to be waited for.
-    case .stream(let stream) where stream.isWhole: insert(.stream(stream), response, metadata, request)
-    case .stream(let stream): keep(stream, response, metadata, request)
+    case .stream(let stream) where stream.isWhole: insert(.stream(stream), response, metadata, request, mark)
+    case .stream(let stream): keep(stream, response, metadata, request, mark)
     case .composed(let pieces):
-      keep(pieces) { self.insert(.slices($0), response, metadata, request) }
+      keep(pieces) { self.insert(.slices($0), response, metadata, request, mark) }
     }
   }
 
   /// What was stored and asked about is no answer any more when the origin gave one that must not be stored.
   private func forget(_ response: Response, _ request: Request) {
-    // An origin's error says nothing of what is stored; a 304 does, and a stored error may be what it confirms.
-    let isConfirmed = response.cacheStatus.fwdStatus == 304
-    guard request.asksToConfirm, request.method == .get, isConfirmed || response.status < 500 else {
-      return
-    }
-    // Nor does an answer that only who asked for it forbids to store.
-    if !isConfirmed, case .refuse(let reason) = response.storability, reason.concernsRequestOnly { return }
-    if isConfirmed { forgetTwins(of: response.fields.parsed, request) }
+    guard request.asksToConfirm, response.denies(request) else { return }
+    if response.cacheStatus.fwdStatus == 304 { forgetTwins(of: response.fields.parsed, request) }
     _ = store.remove(request.key) { RecordHead.selects($0.head, request.head.fields) }
   }
 
   /// Keeps a body that still arrives; it is stored when its end is proven.
   private func keep(
-    _ stream: BodyStream, _ response: Response, _ metadata: StoredMetadata, _ request: Request
+    _ stream: BodyStream, _ response: Response, _ metadata: StoredMetadata, _ request: Request,
+    _ mark: RemovalMark?
   ) {
     guard let loop = EventLoop.current, stream.keep(limit: store.maxObject, account: store.budget) else {
       return
@@ -114,7 +117,7 @@ public final class MemoryProvider: ResponseHandler {
     let remains = Remains(of: stream, response)
     Task(executorPreference: loop) {
       switch await stream.completion() {
-      case .finished: self.insert(.stream(stream), response, metadata, request)
+      case .finished: self.insert(.stream(stream), response, metadata, request, mark)
       case .failed(let failure):
         if let remains { self.keep(remains, after: failure, response, metadata, request) }
         stream.stopKeeping()
@@ -125,15 +128,16 @@ public final class MemoryProvider: ResponseHandler {
   }
 
   private func insert(
-    _ body: OfferedBody, _ response: Response, _ metadata: StoredMetadata, _ request: Request
+    _ body: OfferedBody, _ response: Response, _ metadata: StoredMetadata, _ request: Request,
+    _ mark: RemovalMark?
   ) {
     let isConfirmed = response.cacheStatus.fwdStatus == 304
-    insert(body, response.fields.parsed, metadata, request, isConfirmed: isConfirmed)
+    insert(body, response.fields.parsed, metadata, request, mark, isConfirmed: isConfirmed)
   }
 
   func insert(
     _ body: OfferedBody, _ fields: Fields, _ metadata: StoredMetadata, _ request: Request,
-    isConfirmed: Bool = false
+    _ mark: RemovalMark?, isConfirmed: Bool = false
   ) {
     var shared: [UInt8] = []
     var own: [UInt8] = []
@@ -141,35 +145,47 @@ public final class MemoryProvider: ResponseHandler {
     let linesStart = own.count
     StoredFields.split(fields, shared: &shared, own: &own)
     if isConfirmed, fields.contains(.etag) {
-      refreshTwins(of: fields, metadata, shared, lines: own[linesStart...], request)
+      refreshTwins(of: fields, metadata, shared, lines: own[linesStart...], request, mark)
     }
-    _ = store.insert(request.key, head: own, sharedHead: shared, body: body, now: request.now) { record in
-      RecordHead.selects(record.head, request.head.fields)
+    _ = store.insert(request.key, head: own, sharedHead: shared, body: body, now: request.now, since: mark) {
+      RecordHead.selects($0.head, request.head.fields)
     }
   }
 
-  /// RFC 9111 section 4.4: a successful unsafe request makes what is stored for its target unusable.
+  /// RFC 9111 section 4.4: a successful unsafe request makes what is stored for its target unusable, and for those
+  /// that its response names. What a POST brought itself may take the target's place (RFC 9110 section 9.3.3).
   private func invalidate(_ response: Response, _ request: Request) {
-    invalidate(request, path: request.pathBytes, query: request.queryBytes)
-    let origin = Invalidation.Origin(request)
+    let mark = store.invalidate(request.key)
+    if request.domain.generations != nil {
+      invalidate(request, path: request.pathBytes, query: request.queryBytes)
+    }
+    if response.storability == .store, let before = request.mark, mark.isNext(after: before) {
+      keep(response, request, since: mark)
+    }
     let fields = response.fields.parsed
     for reference in fields.all(.location) + fields.all(.contentLocation) {
-      guard let target = Invalidation.sameOriginTarget(reference, of: origin, path: request.pathBytes) else {
-        continue
+      for target in request.targets(namedBy: reference) where request.key(of: target) != request.key {
+        invalidate(request, path: target.path[...], query: target.query.map { $0[...] })
       }
-      invalidate(request, path: target.path[...], query: target.query.map { $0[...] })
     }
   }
 }
 
-extension Invalidation.Origin {
-  /// The origin as the client names it: what Location and Content-Location are compared with.
-  init(_ request: Request) {
-    let head = request.head
-    let isTLS = head.target.scheme == .https
-    self.init(
-      scheme: isTLS ? .https : .http, host: Array(head.fields.bytes[head.host]),
-      port: head.port ?? (isTLS ? 443 : 80))
+extension Response {
+  /// Whether this answer, which is not stored, says that what was stored is none any more.
+  fileprivate func denies(_ request: Request) -> Bool {
+    // A 304 speaks of what is stored, be it an error. What the client forbade to keep is not kept, but what was kept
+    // before stays as true as it was.
+    if cacheStatus.fwdStatus == 304 { return storability != .refuse(.requestNoStore) }
+    // An answer that only who asked for it forbids to store says nothing of it.
+    if case .refuse(let reason) = storability, reason.concernsRequestOnly { return false }
+    // An origin in trouble says nothing of what is stored.
+    switch status {
+    case 408, 425, 429, 500...: return false
+    default: break
+    }
+    // A HEAD that is answered otherwise than the stored GET was makes it stale (RFC 9111 section 4.3.5).
+    return request.method == .get || status == 200 || status == 404 || status == 410
   }
 }
 

@@ -35,11 +35,16 @@ final class OriginConnection: StreamDelegate {
 
   // MARK: The response's head
 
-  /// The final response's head. Interim ones are passed over.
-  func head() async throws(Failure) -> ResponseHead {
+  /// The final response's head. Interim ones go on to the client.
+  func head(for request: Request) async throws(Failure) -> ResponseHead {
     var interim = 0
     while true {
-      let head = try await nextHead()
+      let head: ResponseHead
+      do throws(Failure) { head = try await nextHead() } catch {
+        // Who sends interim responses has seen the request: it is not to be asked again as if nobody had.
+        throw interim > 0 && error == .closedBeforeResponse
+          ? .malformedResponse("It ended after an interim response.") : error
+      }
       if head.status >= 200 {
         stream.setDeadline(nil)
         return head
@@ -47,6 +52,7 @@ final class OriginConnection: StreamDelegate {
       interim += 1
       if head.status == 101 { throw .malformedResponse("101 without an upgrade was sent.") }
       if interim > Self.interimBound { throw .malformedResponse("Too many interim responses came.") }
+      request.relay(head)
     }
   }
 

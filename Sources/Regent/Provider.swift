@@ -1,6 +1,7 @@
 // The one idea of the house: whatever can answer is a provider, and a chain asks them in turn.
 
 public import RegentCaching
+public import RegentStorage
 
 /// Something that can answer requests.
 public protocol Provider: Sendable {
@@ -29,14 +30,17 @@ public struct Unhandled: Error, Sendable {
   public let missing: MissingPart?
   /// Stored responses that the request does not select, most recent first.
   public let variants: [Candidate]
+  /// What the cache had removed when it looked: what is fetched now is stored only if nothing was removed since.
+  public let mark: RemovalMark?
 
   public init(
     _ reason: FwdReason? = nil, candidate: Candidate? = nil, missing: MissingPart? = nil,
-    variants: [Candidate] = []
+    variants: [Candidate] = [], mark: RemovalMark? = nil
   ) {
     self.reason = reason
     self.candidate = candidate
     self.missing = missing
     self.variants = variants
+    self.mark = mark ?? candidate?.mark
   }
 }

@@ -25,6 +25,7 @@ struct Received {
     if let missing = request.missing, head.status == 206 || head.status == 416 {
       return complete(missing, body, request)
     }
+    if let candidate = request.candidate, let confirmed = confirm(candidate, request) { return confirmed }
     return fetched(body, request)
   }
 
@@ -39,6 +40,7 @@ struct Received {
     if status == 206, !isPart(answering: request) { response.storability = .refuse(.partial) }
     // The content may have decided the answer, and it is no part of the key.
     if request.body != nil { response.storability = .refuse(.requestContent) }
+    if isTargetItself(request) { offer(&response, request) }
     if response.storability.keeps {
       let fields = request.domain.policy.stripped(head.fields, response.storability)
       response.fields = .parsed(fields)
@@ -76,10 +78,48 @@ struct Received {
     return renewed(missing.stored, fields, pieces.body, parts.isWhole ? nil : parts, request)
   }
 
-  /// The stored response that a 304 confirms, with the fields that it brings (RFC 9111 section 4.3.4); they may forbid
-  /// to store it again. Nil where it confirms another one.
+  /// Whether this answers a POST with what it says is its target's own representation (RFC 9110 section 9.3.3). Fields
+  /// that a GET's key would not tell apart must not have shaped it (TRUST B5).
+  private func isTargetItself(_ request: Request) -> Bool {
+    guard request.method == .post, head.status == 200, head.fields.contains(.contentLocation),
+      !request.head.fields.hasUnkeyed
+    else { return false }
+    return head.fields.all(.contentLocation).allSatisfy {
+      request.targets(namedBy: $0).contains { request.key(of: $0) == request.key }
+    }
+  }
+
+  /// Lets a GET have what a POST brought, where the response says how long it is fresh (RFC 9110 section 9.3.3).
+  private func offer(_ response: inout Response, _ request: Request) {
+    let storability = Storability.decide(
+      method: .get, requestFields: request.head.fields, requestDirectives: request.directives, status: 200,
+      responseFields: head.fields, policy: request.domain.policy)
+    let metadata = StoredMetadata(
+      status: 200, fields: head.fields, requestFields: request.head.fields, requestTime: requestTime,
+      responseTime: responseTime, policy: request.domain.policy, hasQuery: request.query != nil)
+    guard metadata.lifetime > 0, !metadata.flags.contains(.heuristic) else { return }
+    response.storability = storability
+  }
+
+  /// The fields of the stored response as a 304 leaves them, or the answer to a HEAD; nil where they are about another
+  /// response, or about none.
+  private func freshened(_ candidate: Candidate, _ request: Request) -> Fields? {
+    // Without a condition there is nothing that a 304 could confirm.
+    if head.status == 304, candidate.metadata.hasValidator {
+      let fields = candidate.fields
+      let wasOnlyTag = request.candidate != nil && fields.contains(.etag)
+      return Validation.freshened(stored: fields, by: head.fields, wasOnlyTag: wasOnlyTag)
+    }
+    guard request.method == .head, head.status == 200, candidate.metadata.status == 200,
+      let length = candidate.body.count
+    else { return nil }
+    return Validation.freshened(stored: candidate.fields, contentLength: length, byHead: head.fields)
+  }
+
+  /// The stored response that a 304 or the answer to a HEAD confirms, with the fields that it brings (RFC 9111 sections
+  /// 4.3.4 and 4.3.5); they may forbid to store it again. Nil where it confirms another one.
   private func confirm(_ candidate: Candidate, _ request: Request) -> Response? {
-    guard let fields = Validation.freshened(stored: candidate.fields, by: head.fields) else { return nil }
+    guard let fields = freshened(candidate, request) else { return nil }
     return renewed(candidate, fields, candidate.body, candidate.parts, request)
   }
 
@@ -92,9 +132,10 @@ struct Received {
     // Whoever asks now: what was once fetched with credentials stays theirs until the origin permits to share it.
     var asked = request.head.fields
     if stored.metadata.flags.contains(.authorized) { asked.append(.authorization, [0x2A]) }
-    // Parts are kept where the whole that they are of could be.
+    // Whatever it was asked with, what is stored is the response to a GET; parts are kept where the whole that they
+    // are of could be.
     let storability = Storability.decide(
-      method: request.method, requestFields: asked, requestDirectives: request.directives,
+      method: .get, requestFields: asked, requestDirectives: request.directives,
       status: status == 206 ? 200 : status, responseFields: fields, policy: policy)
     let kept = policy.stripped(fields, storability)
     var metadata = StoredMetadata(
@@ -104,7 +145,7 @@ struct Received {
     var response = Response(
       status: Int(status), fields: .parsed(kept), body: body,
       cacheStatus: CacheStatus(
-        .forwarded(request.forwarded), fwdStatus: UInt16(head.status),
+        .forwarded(request.forwarded), fwdStatus: head.status == 200 ? nil : UInt16(head.status),
         ttl: metadata.remainingFreshness(policy: policy, now: responseTime)))
     response.metadata = metadata
     response.age = metadata.currentAge(now: responseTime)

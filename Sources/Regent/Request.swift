@@ -3,6 +3,7 @@
 
 public import RegentCaching
 public import RegentHTTP
+import RegentLoop
 public import RegentStorage
 
 /// A request as providers see it.
@@ -23,14 +24,26 @@ public final class Request: Sendable {
   public let variants: [Candidate]
   /// Why the nearest cache could not answer.
   public let forwarded: FwdReason
+  /// What a cache had removed when it passed the request on.
+  let mark: RemovalMark?
+  /// The method to be asked with: the client's own, or GET behind an answer to a HEAD.
+  public let method: Method
+  /// The client's connection, for interim responses; nil where no client waits.
+  let client: LoopBound<ClientConnection>?
+  /// Whether it is asked behind an answer that has left already.
+  let isBehind: Bool
   let meters: LoopMeters
 
   init(
     _ routed: RoutedHead, directives: RequestDirectives, wall: Int64, now: Int64, body: (any RequestBody)?,
     candidate: Candidate? = nil, missing: MissingPart? = nil, variants: [Candidate] = [],
-    forwarded: FwdReason = .bypass,
-    meters: LoopMeters
+    forwarded: FwdReason = .bypass, mark: RemovalMark? = nil, method: Method? = nil,
+    client: LoopBound<ClientConnection>? = nil, isBehind: Bool = false, meters: LoopMeters
   ) {
+    self.isBehind = isBehind
+    self.mark = mark
+    self.method = method ?? routed.head.method
+    self.client = client
     self.routed = routed
     self.directives = directives
     self.wall = wall
@@ -52,7 +65,6 @@ public final class Request: Sendable {
   public var query: Range<Int>? { routed.query }
   /// What the response is stored under: the origin's identity, the path and the query.
   public var key: RecordKey { routed.key }
-  public var method: Method { routed.head.method }
 
   /// The path's bytes; "/" where the target had none.
   public var pathBytes: ArraySlice<UInt8> { path.isEmpty ? [0x2F] : head.fields.bytes[path] }
@@ -66,20 +78,23 @@ public final class Request: Sendable {
       routed, directives: directives, wall: wall, now: now, body: body,
       candidate: candidate ?? unhandled.candidate, missing: missing ?? unhandled.missing,
       variants: variants.isEmpty ? unhandled.variants : variants,
-      forwarded: forwarded == .bypass ? unhandled.reason ?? .bypass : forwarded, meters: meters)
+      forwarded: forwarded == .bypass ? unhandled.reason ?? .bypass : forwarded,
+      mark: mark ?? unhandled.mark, method: method, client: client, meters: meters)
   }
 
   /// The same request, to be asked for the whole of what the stored response was to stand for.
   func withoutCandidate() -> Request {
     Request(
-      routed, directives: directives, wall: wall, now: now, body: body, forwarded: forwarded, meters: meters)
+      routed, directives: directives, wall: wall, now: now, body: body, forwarded: forwarded, mark: mark,
+      method: method, client: client, isBehind: isBehind, meters: meters)
   }
 
-  /// The request that revalidates a candidate behind an answer that has left already: no client, no directives.
+  /// The request that revalidates a candidate behind an answer that has left already: no client, no directives, and
+  /// GET, because what is stored is the response to one.
   func revalidating(_ candidate: Candidate) -> Request {
     Request(
       routed, directives: .none, wall: wall, now: now, body: nil, candidate: candidate, forwarded: .stale,
-      meters: meters)
+      mark: candidate.mark, method: .get, isBehind: true, meters: meters)
   }
 }
 
@@ -98,16 +113,29 @@ public protocol RequestBody: Sendable {
 /// A stored response that may answer after validation, or when the origin cannot.
 public struct Candidate: Sendable {
   public let metadata: StoredMetadata
-  public let fields: Fields
   public let body: ResponseBody
   /// The parts that the body is, where the response is not stored whole.
   public let parts: Parts?
+  /// What the cache had removed when it was found.
+  public let mark: RemovalMark?
+  private let stored: ResponseFields
+
+  /// Its fields. They are taken apart only here: a stale answer needs them only if nobody revalidates already.
+  public var fields: Fields { stored.parsed }
 
   public init(metadata: StoredMetadata, fields: Fields, body: ResponseBody, parts: Parts? = nil) {
+    self.init(metadata: metadata, fields: .parsed(fields), body: body, parts: parts, mark: nil)
+  }
+
+  init(
+    metadata: StoredMetadata, fields: ResponseFields, body: ResponseBody, parts: Parts? = nil,
+    mark: RemovalMark?
+  ) {
     self.metadata = metadata
-    self.fields = fields
     self.body = body
     self.parts = parts
+    self.mark = mark
+    stored = fields
   }
 }
 

@@ -78,8 +78,7 @@ final class RequestContent {
   private func invite() async throws {
     guard expectsContinue else { return }
     expectsContinue = false
-    let invitation = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
-    try await connection.stream.write(invitation, stall: connection.server.timeouts.writeStall)
+    try await connection.invite()
   }
 
   private func receive() async throws {

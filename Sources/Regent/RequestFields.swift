@@ -10,13 +10,17 @@ enum RequestFields {
   private static let conditions: [FieldName] = [
     .ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .ifRange,
   ]
+  static let conditional = FieldNameSet(conditions)
   private static let ownOnly = FieldNameSet(own)
   private static let conditionalToo = FieldNameSet(own + conditions)
   private static let rangeToo = FieldNameSet(own + conditions + [.range])
+  private static let behind = FieldNameSet(own + conditions + [.range, .cacheControl, .pragma])
 
   /// What is kept from the origin: of a request that a cache will see the answer of, also the client's conditions.
   static func kept(from request: Request) -> FieldNameSet {
     guard request.isForCache else { return ownOnly }
+    // Behind an answer that has left already, the client's directives have done their work.
+    if request.isBehind { return behind }
     // Without its If-Range, a range would be cut out of whatever the origin has now; and the question whether a
     // stored response holds is about the whole of it, unless only parts of it are stored.
     let asksAboutWhole = request.asksToConfirm && request.candidate?.parts == nil
@@ -26,11 +30,21 @@ enum RequestFields {
 }
 
 extension Request {
-  /// Whether a cache wants the whole response, or its own question answered.
   /// The names of the fields that are part of the key.
   var keyedFields: [[UInt8]] { domain.hasKeyRules ? domain.keyRules.fields : [] }
 
+  /// Whether a cache wants the whole response, or its own question answered.
   var isForCache: Bool { candidate != nil || method == .get && forwarded != .bypass }
+
+  /// Whether the origin is given a condition: ours, or the client's.
+  var asksConditionally: Bool {
+    asksToConfirm || !isForCache && !head.fields.present.isDisjoint(with: RequestFields.conditional)
+  }
+}
+
+extension Fields {
+  /// Whether there are fields that stand in for what is in the key (TRUST B5).
+  var hasUnkeyed: Bool { lines.contains(where: isUnkeyed) }
 }
 
 extension Fields {

@@ -39,7 +39,12 @@ public final class UpstreamProvider: Provider {
     if let response = try await fetch(request, identity, origin) { return response }
     // Its 304 is about another response than the stored one (RFC 9111 section 4.3.4), or its part does not belong to
     // the stored ones (section 3.4): ask as if nothing were stored.
-    if let response = try await fetch(request.withoutCandidate(), identity, origin) { return response }
+    let whole = request.withoutCandidate()
+    if let response = try await fetch(whole, identity, origin),
+      response.status != 304 || whole.asksConditionally
+    {
+      return response
+    }
     throw Failure.malformedResponse("Its 304 confirms a response that is not the stored one.")
   }
 
@@ -99,14 +104,14 @@ public final class UpstreamProvider: Provider {
     }
     guard let body = request.body else {
       connection.stream.setDeadline(in: timeouts.firstByte)
-      return try await connection.head()
+      return try await connection.head(for: request)
     }
-    return try await upload(body, connection)
+    return try await upload(body, request, connection)
   }
 
   /// Sends the content while the answer is awaited already: an early one ends the sending.
   private func upload(
-    _ body: any RequestBody, _ connection: OriginConnection
+    _ body: any RequestBody, _ request: Request, _ connection: OriginConnection
   ) async throws(Failure) -> ResponseHead {
     let loop = connection.stream.loop
     let bound = LoopBound(connection, loop)
@@ -123,7 +128,7 @@ public final class UpstreamProvider: Provider {
       return failure
     }
     do throws(Failure) {
-      let head = try await connection.head()
+      let head = try await connection.head(for: request)
       body.abandon()
       // Also the last bytes, which are read from the client already: an origin that has answered may never take them.
       connection.stream.interruptWriting()

@@ -1,5 +1,5 @@
-// RFC 9111 sections 4.3.4 and 3.2: a 304 renews the stored response's fields. A 304 that is about another
-// representation renews nothing, and what a chain of them can add is bounded.
+// RFC 9111 sections 4.3.4, 4.3.5 and 3.2: a 304, or the answer to a HEAD, renews the stored response's fields. One that
+// is about another representation renews nothing, and what a chain of them can add is bounded.
 
 public import RegentHTTP
 
@@ -9,20 +9,46 @@ extension Validation {
   ///
   /// Date and Age are not among the fields; ``StoredMetadata`` takes them from the 304.
   ///
-  /// - Parameter limit: The most bytes of names and values together.
+  /// - Parameters:
+  ///   - wasOnlyTag: Whether the request that the 304 answers had the stored tag in If-None-Match, and no other. Then
+  ///     a strong tag in the 304 confirms a weak one that is spelled alike, and the stored one stays: origins
+  ///     that compress what they send weaken its tag, and forget to do so in a 304, which has nothing to compress.
+  ///   - limit: The most bytes of names and values together.
   public static func freshened(
-    stored: Fields, by notModified: Fields, limit: Int = 32 << 10
+    stored: Fields, by notModified: Fields, wasOnlyTag: Bool = false, limit: Int = 32 << 10
   ) -> Fields? {
-    guard speaks(notModified, of: stored) else { return nil }
-    let exclusions = StoredFields.Exclusions(notModified)
-    let update = notModified.lines.filter { updates($0, notModified, exclusions) }
+    if speaks(notModified, of: stored) { return updated(stored, by: notModified, limit: limit) }
+    guard wasOnlyTag, weakens(stored, notModified) else { return nil }
+    return updated(stored, by: notModified, keeping: FieldNameSet([.etag]), limit: limit)
+  }
+
+  /// The stored fields as a 200 to a HEAD leaves them (section 4.3.5); nil where it does not speak of this response,
+  /// which then is no answer any more, or where the result would exceed the limit.
+  ///
+  /// - Parameter contentLength: The length of the stored content in bytes.
+  public static func freshened(
+    stored: Fields, contentLength: Int, byHead head: Fields, limit: Int = 32 << 10
+  ) -> Fields? {
+    let validators: [FieldName] = [.etag, .lastModified]
+    for name in validators where head.contains(name) && head.first(name) != stored.first(name) { return nil }
+    // The metadata of another coding do not fit this content, whatever the validators forget to say.
+    guard head.all(.contentEncoding) == stored.all(.contentEncoding) else { return nil }
+    if let length = head.first(.contentLength), Decimal.parse(length) != contentLength { return nil }
+    return updated(stored, by: head, limit: limit)
+  }
+
+  private static func updated(
+    _ stored: Fields, by message: Fields, keeping kept: FieldNameSet = FieldNameSet(), limit: Int
+  ) -> Fields? {
+    let exclusions = StoredFields.Exclusions(message)
+    let update = message.lines.filter { !kept.contains($0.name) && updates($0, message, exclusions) }
     var known = FieldNameSet()
     for line in update { known.insert(line.name) }
     var result = Fields()
-    for line in stored.lines where !isReplaced(line, stored, by: update, notModified, known) {
+    for line in stored.lines where !isReplaced(line, stored, by: update, message, known) {
       result.append(line, of: stored)
     }
-    for line in update { result.append(line, of: notModified) }
+    for line in update { result.append(line, of: message) }
     return result.bytes.count <= limit ? result : nil
   }
 
@@ -40,7 +66,15 @@ extension Validation {
     return stored.first(.lastModified).map { $0 == new } ?? false
   }
 
-  /// Whether a line of a 304 changes the stored response (section 3.2): not what is never stored, and not
+  /// Whether the 304 has a strong tag where a weak one is stored, and both are spelled alike.
+  private static func weakens(_ stored: Fields, _ notModified: Fields) -> Bool {
+    guard let new = notModified.first(.etag), let old = stored.first(.etag), let newTag = EntityTag(new.span),
+      let oldTag = EntityTag(old.span)
+    else { return false }
+    return oldTag.isWeak && !newTag.isWeak && EntityTag.sameOpaque(new.span, newTag, old.span, oldTag)
+  }
+
+  /// Whether a line of a message changes the stored response (section 3.2): not what is never stored, and not
   /// what describes the content that is already here.
   private static func updates(
     _ line: FieldLine, _ fields: Fields, _ exclusions: StoredFields.Exclusions

@@ -68,6 +68,60 @@ public enum Invalidation {
 }
 
 extension Invalidation {
+  /// One of the names under which a target is known: to clients, or to its origin.
+  public struct Place: Sendable {
+    public var origin: Origin
+    /// The path of the request under this name.
+    public var path: [UInt8]
+    /// Its query, which an empty reference names with it; nil where there is none.
+    public var query: [UInt8]?
+    /// The part in front of it that a key leaves out; empty, or with a slash at its beginning and none at its end.
+    public var base: [UInt8]
+
+    public init(_ origin: Origin, path: [UInt8], query: [UInt8]? = nil, base: [UInt8] = []) {
+      self.origin = origin
+      self.path = path
+      self.query = query
+      self.base = base
+    }
+
+    /// The target that a reference names here, as it stands in a key; nil where it names none of this place.
+    public func target(_ reference: ArraySlice<UInt8>) -> Target? {
+      guard var target = Invalidation.sameOriginTarget(reference, of: origin, path: path[...]) else {
+        return nil
+      }
+      if reference.first ?? 0x23 == 0x23 { target.query = query }
+      guard target.path.starts(with: base) else { return nil }
+      let rest = target.path.dropFirst(base.count)
+      guard base.isEmpty || rest.isEmpty || rest.first == 0x2F else { return nil }
+      target.path = rest.isEmpty ? [0x2F] : Array(rest)
+      return target
+    }
+  }
+
+  /// The host and the port of a reference that has an authority; the host as it is written, the port of its scheme
+  /// where it names none. Nil for all others, also for those with user information.
+  public static func authority(
+    of reference: ArraySlice<UInt8>
+  ) -> (scheme: CacheKey.Scheme, host: ArraySlice<UInt8>, port: UInt16)? {
+    guard let colon = reference.firstIndex(of: 0x3A) else { return nil }
+    let name = reference[..<colon]
+    let isTLS = name.equalsIgnoringCase("https".utf8)
+    guard isTLS || name.equalsIgnoringCase("http".utf8), reference[(colon + 1)...].starts(with: [0x2F, 0x2F])
+    else { return nil }
+    let whole = reference[(colon + 3)...].prefix { ![0x2F, 0x3F, 0x23].contains($0) }
+    guard !whole.isEmpty, !whole.contains(0x40) else { return nil }
+    let afterLiteral = whole.lastIndex(of: 0x5D) ?? whole.startIndex
+    let end = whole[afterLiteral...].firstIndex(of: 0x3A) ?? whole.endIndex
+    let digits = whole[end...].dropFirst()
+    guard let port = digits.isEmpty ? (isTLS ? 443 : 80) : Decimal.parse(digits),
+      let port = UInt16(exactly: port)
+    else { return nil }
+    return (isTLS ? .https : .http, whole[..<end], port)
+  }
+}
+
+extension Invalidation {
   /// A path with its query, as they stand in a key.
   public struct Target: Sendable, Equatable {
     public var path: [UInt8]

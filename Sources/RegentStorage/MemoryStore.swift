@@ -14,6 +14,7 @@ public final class MemoryStore: Sendable {
   /// The longest key, head and body together, in bytes, that the store takes.
   public let maxObject: Int
   let shards: Shards
+  private let removals = Removals()
   private let refusals = Atomic<Int>(0)
 
   public init(budget: Int, maxObject: Int, shards: Int = 16) {
@@ -54,10 +55,11 @@ public final class MemoryStore: Sendable {
   /// Stores a record as the newest of its key, after removing those that `matches` accepts.
   ///
   /// Several records may share a key; at most 32, then the oldest goes. Returns false, and removes nothing, when
-  /// the record is too large, when its stream is not whole, or when the budget cannot make room.
+  /// the record is too large, when its stream is not whole, or when the budget cannot make room; and when records of
+  /// the key were removed since the mark was made, so that nothing comes back that was asked for before.
   public func insert(
     _ key: RecordKey, head: [UInt8], sharedHead: [UInt8], body: OfferedBody, now: Int64,
-    replacing matches: (borrowing Record) -> Bool
+    since mark: RemovalMark? = nil, replacing matches: (borrowing Record) -> Bool
   ) -> Bool {
     let near = shards.index(of: key.hash)
     guard let offer = PackedOffer(key, head, sharedHead, body, limit: maxObject, budget: budget),
@@ -65,19 +67,41 @@ public final class MemoryStore: Sendable {
     else { return refuse() }
     var departed: [Departed] = []
     var extra = 0
-    while !place(key, offer, now, into: &departed, giving: &extra, replacing: matches) {
-      guard makeRoom(in: near) else {
+    while true {
+      switch place(key, offer, now, since: mark, into: &departed, giving: &extra, replacing: matches) {
+      case .placed:
+        settle(departed, extra)
+        return true
+      case .full where makeRoom(in: near): continue
+      case .full, .outdated:
         budget.give(offer.cost)
         return refuse()
       }
     }
-    settle(departed, extra)
-    return true
+  }
+
+  /// What was removed under the key so far: to be taken before its response is asked for, and given to
+  /// ``insert(_:head:sharedHead:body:now:since:replacing:)``.
+  public func mark(_ key: RecordKey) -> RemovalMark { removals.mark(key) }
+
+  /// Removes all of the key's records; the mark that stands for this removal and all before.
+  @discardableResult
+  public func invalidate(_ key: RecordKey) -> RemovalMark {
+    let mark = removals.note(key)
+    var departed: [Departed] = []
+    shards[shards.index(of: key.hash)].change { $0.remove(key, into: &departed) { _ in true } }
+    settle(departed)
+    return mark
   }
 
   /// Removes the key's records that `matches` accepts; returns how many.
+  ///
+  /// - Parameter isInvalidation: Whether what was asked for before is to be kept out, too.
   @discardableResult
-  public func remove(_ key: RecordKey, where matches: (borrowing Record) -> Bool) -> Int {
+  public func remove(
+    _ key: RecordKey, isInvalidation: Bool = true, where matches: (borrowing Record) -> Bool
+  ) -> Int {
+    if isInvalidation { _ = removals.note(key) }
     var departed: [Departed] = []
     shards[shards.index(of: key.hash)].change { $0.remove(key, into: &departed, where: matches) }
     return settle(departed)
@@ -86,6 +110,7 @@ public final class MemoryStore: Sendable {
   /// Removes all records that `matches` accepts; returns how many. Records that are stored meanwhile may stay.
   @discardableResult
   public func removeAll(where matches: (borrowing Record) -> Bool) -> Int {
+    removals.noteAll()
     var removed = 0
     for index in 0..<shards.count {
       // A page at a time, so that no lookup waits for the whole walk.
@@ -124,17 +149,21 @@ public final class MemoryStore: Sendable {
 
   // MARK: The steps of an insertion
 
-  /// Puts the offer into its shard; false when that needs another page first.
+  private enum Placement { case placed, full, outdated }
+
+  /// Puts the offer into its shard, unless that needs another page first, or the key was removed since the mark.
   private func place(
-    _ key: RecordKey, _ offer: borrowing PackedOffer, _ now: Int64, into departed: inout [Departed],
-    giving extra: inout Int, replacing matches: (borrowing Record) -> Bool
-  ) -> Bool {
+    _ key: RecordKey, _ offer: borrowing PackedOffer, _ now: Int64, since mark: RemovalMark?,
+    into departed: inout [Departed], giving extra: inout Int, replacing matches: (borrowing Record) -> Bool
+  ) -> Placement {
     shards[shards.index(of: key.hash)].change { shard in
-      guard !shard.isFull else { return false }
+      // Removals are counted before they take this lock: one that is not seen here finds the record afterwards.
+      guard mark == nil || mark == removals.mark(key) else { return .outdated }
+      guard !shard.isFull else { return .full }
       shard.remove(key, leaving: Shard.variantLimit - 1, into: &departed, where: matches)
       let isNewHead = shard.insert(key, offer, tick: Ticks.at(now))
       if !isNewHead { extra = offer.sharedCost }
-      return true
+      return .placed
     }
   }
 

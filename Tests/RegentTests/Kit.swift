@@ -24,8 +24,8 @@ private func parse(_ bytes: [UInt8]) throws(ParseError) -> RequestHead? {
 
 /// A request for a domain, as the server would make it.
 func request(
-  _ line: String = "GET / HTTP/1.1", _ fields: String..., domain: Int = 0,
-  policy: CachePolicy = CachePolicy(),
+  _ line: String = "GET / HTTP/1.1", _ fields: String..., domain: Int = 0, now: Int64 = 1_000_000_000,
+  policy: CachePolicy = CachePolicy(), names: DomainNames = DomainNames(),
   meters: LoopMeters = LoopMeters(domains: 80, providers: 8), refusal: Failure? = nil,
   candidate: Candidate? = nil,
   forwarded: FwdReason = .bypass
@@ -37,11 +37,12 @@ func request(
   CacheKey.appendTarget(path: path, query: head.target.query.map { head.fields.bytes[$0] }, onto: &key)
   let directives = RequestDirectives(head.fields)
   let routed = RoutedHead(
-    head: head, domain: Domain(number: domain, name: "domain\(domain)", policy: policy, keyPrefix: []),
+    head: head,
+    domain: Domain(number: domain, name: "domain\(domain)", policy: policy, keyPrefix: [], names: names),
     path: head.target.path, query: head.target.query, key: RecordKey(key), directives: directives,
     refusal: refusal)
   return Request(
-    routed, directives: directives, wall: arrival, now: 1_000_000_000, body: nil,
+    routed, directives: directives, wall: arrival, now: now, body: nil,
     candidate: candidate, forwarded: forwarded, meters: meters)
 }
 

@@ -88,8 +88,11 @@ struct RevalidationTests {
     let chain = Chain.Builder().next(cache(journal)).next(origin).build()
     let meters = LoopMeters(domains: 1, providers: 2)
     try await onLoop { loop in
+      var now: Int64 = 0
       while journal.count("perform origin") < 3 {
-        let answer = await chain.respond(to: try request(meters: meters))
+        // Each comes when a failure of the one before is no reason any more to wait.
+        now += Revalidations.pause
+        let answer = await chain.respond(to: try request(now: now, meters: meters))
         #expect(answer.text == "stale")
         await loop.yieldTurn()
       }
@@ -97,6 +100,56 @@ struct RevalidationTests {
     #expect(meters.domains[0].revalidations.count >= 3)
     let isHandedBack = journal.count("handle cache 200") > 0
     #expect(isHandedBack == ["answer", "unread body"].contains(how))
+  }
+
+  @Test(
+    "that fails, or meets an origin in trouble, is not followed by another one at once, and keeps the stale copy",
+    arguments: ["failure", "nobody", "500", "503", "504", "429", "408", "broken body"])
+  func pauses(how: String) async throws {
+    let journal = Journal()
+    let origin = Player("origin", journal) { _ in
+      switch how {
+      case "failure": throw Failure.connectionRefused
+      case "nobody": throw Unhandled()
+      case "broken body":
+        let stream = BodyStream(expected: nil)
+        stream.fail(.aborted)
+        return Response(status: 200, fields: .parsed(Fields()), body: .stream(stream))
+      default: return response(Int(how) ?? 0, "trouble")
+      }
+    }
+    let chain = Chain.Builder().next(cache(journal)).next(origin).build()
+    try await onLoop { loop in
+      for step in 0..<50 {
+        let early = try request(now: Int64(step) * 1000)
+        #expect(await chain.respond(to: early).text == "stale")
+        await loop.yieldTurn()
+      }
+      #expect(journal.count("perform origin") == 1)
+      let late = try request(now: Revalidations.pause)
+      #expect(await chain.respond(to: late).text == "stale")
+      while journal.count("perform origin") < 2 { await loop.yieldTurn() }
+    }
+    #expect(how == "broken body" || !journal.all.contains { $0.hasPrefix("handle") })
+  }
+
+  @Test("behind an answer to a HEAD asks with GET, for no client and without the client's directives")
+  func head() async throws {
+    let journal = Journal()
+    let (done, finisher) = AsyncStream.makeStream(of: Void.self)
+    let origin = Player("origin", journal) { request in
+      #expect(request.method == .get && request.isBehind && request.client == nil)
+      #expect(request.directives == .none)
+      #expect(RequestFields.kept(from: request).contains(.cacheControl))
+      finisher.finish()
+      return response(200, "fresh")
+    }
+    let chain = Chain.Builder().next(cache(journal)).next(origin).build()
+    try await onLoop { _ in
+      let asked = try request("HEAD / HTTP/1.1", "Cache-Control: only-if-cached")
+      #expect(await chain.respond(to: asked).text == "stale")
+      for await _ in done {}
+    }
   }
 
   /// A body that somebody writes for as long as it is wanted.
@@ -148,19 +201,46 @@ struct RevalidationsTests {
   func once() {
     let revalidations = Revalidations()
     let (one, other) = (RecordKey([1]), RecordKey([2]))
-    #expect(revalidations.begin(one) && !revalidations.begin(one) && revalidations.begin(other))
-    revalidations.end(one)
-    revalidations.end(one)
-    #expect(revalidations.begin(one) && !revalidations.begin(other))
+    #expect(revalidations.begin(one, now: 0) && !revalidations.begin(one, now: 0))
+    #expect(revalidations.begin(other, now: 0))
+    revalidations.end(one, failedSince: nil)
+    revalidations.end(one, failedSince: nil)
+    #expect(revalidations.begin(one, now: 0) && !revalidations.begin(other, now: 0))
+  }
+
+  @Test("rest after a failure, each by itself, and then may be taken again")
+  func pause() {
+    let revalidations = Revalidations()
+    let (one, other) = (RecordKey([1]), RecordKey([2]))
+    #expect(revalidations.begin(one, now: 100))
+    revalidations.end(one, failedSince: 100)
+    #expect(!revalidations.begin(one, now: 100 + Revalidations.pause - 1))
+    #expect(revalidations.begin(other, now: 101))
+    #expect(revalidations.begin(one, now: 100 + Revalidations.pause))
+    #expect(!revalidations.begin(one, now: .max - 1))
   }
 
   @Test("are bounded, and one that ends makes room for one")
   func bounded() {
     let revalidations = Revalidations()
     let keys = (0...Revalidations.bound).map { RecordKey([UInt8($0 & 255), UInt8($0 >> 8)]) }
-    #expect(keys.dropLast().allSatisfy { revalidations.begin($0) })
-    #expect(!revalidations.begin(keys[Revalidations.bound]))
-    revalidations.end(keys[0])
-    #expect(revalidations.begin(keys[Revalidations.bound]) && !revalidations.begin(keys[0]))
+    #expect(keys.dropLast().allSatisfy { revalidations.begin($0, now: 0) })
+    #expect(!revalidations.begin(keys[Revalidations.bound], now: 0))
+    revalidations.end(keys[0], failedSince: nil)
+    #expect(revalidations.begin(keys[Revalidations.bound], now: 0) && !revalidations.begin(keys[0], now: 0))
+  }
+
+  @Test("that rest are forgotten when there must be room and they have rested")
+  func forgets() {
+    let revalidations = Revalidations()
+    let keys = (0...Revalidations.bound).map { RecordKey([UInt8($0 & 255), UInt8($0 >> 8)]) }
+    for key in keys.dropLast() where revalidations.begin(key, now: 0) {
+      revalidations.end(key, failedSince: 0)
+    }
+    let last = keys[Revalidations.bound]
+    #expect(!revalidations.begin(last, now: Revalidations.pause / 2))
+    // A key that is remembered needs no room.
+    #expect(revalidations.begin(keys[0], now: Revalidations.pause))
+    #expect(revalidations.begin(last, now: Revalidations.pause))
   }
 }

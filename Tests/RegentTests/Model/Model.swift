@@ -83,10 +83,9 @@ final class Model {
     let isUnstored =
       directives(request.fields).has("no-store")
       || request.fields.has("authorization") && identified.allSatisfy { section3($0) != nil }
-    // A HEAD's 304 must freshen as well; Regent's does not yet, and so the older form may still be there.
     // What was not among those that could be chosen, but a variant by its tag, goes on for its own requests as it was.
     let isVariant = entry.editions.contains { suitable(entry, $0, request) != nil }
-    let mayStay = isUnstored || request.method == "HEAD" || isVariant
+    let mayStay = isUnstored || isVariant
     entries[serial]?.editions = mayStay ? entry.editions + identified : identified
     entries[serial]?.arrival = exchanges
   }
@@ -95,9 +94,11 @@ final class Model {
   func confirmed(_ entry: Entry, _ message: Told, _ request: Asked) -> [Edition] {
     entry.editions.filter {
       isAsked(message, entry, $0, request) && identifies(message.fields, $0.fields)
+        || suitable(entry, $0, request) == nil && confirmsWeakly(message, $0.fields)
     }.map {
       var edition = $0
-      edition.fields = updated($0.fields, by: message.fields)
+      let kept: Set<String> = identifies(message.fields, $0.fields) ? [] : ["etag"]
+      edition.fields = updated($0.fields, by: message.fields, keeping: kept)
       edition.optional.subtract(message.fields.names.subtracting(section31(message.fields)))
       edition.optional.formUnion(directives(edition.fields).fields(of: "no-cache"))
       edition.message = message.fields

@@ -30,7 +30,8 @@ extension Model {
   /// Content-Location.
   private func section3Method(_ edition: Edition, _ request: Asked) -> String? {
     guard request.method == "POST", edition.status == 200,
-      edition.fields.first("content-location") == request.target, isExplicit(edition)
+      let location = edition.fields.first("content-location"),
+      [request.target, "http://example.org\(request.target)"].contains(location), isExplicit(edition)
     else { return "3: the method \(request.method)" }
     var copy = edition
     copy.selectors[0].method = "GET"

@@ -11,11 +11,20 @@ extension Model {
     return true
   }
 
+  /// Whether it is strong where the weak tag that is spelled alike is stored and was the only one asked about. By its
+  /// letter section 4.3.4 would have such a response fetched anew; by section 13.1.2 of RFC 9110 the origin has said
+  /// that it is current. Then the stored tag stays.
+  func confirmsWeakly(_ message: Told, _ stored: Lines) -> Bool {
+    guard let tag = message.fields.first("etag"), let other = stored.first("etag") else { return false }
+    return other.hasPrefix("W/") && tag == opaque(other)
+      && message.asked.fields.values("if-none-match") == [other]
+  }
+
   private func opaque(_ tag: String) -> String { tag.hasPrefix("W/") ? String(tag.dropFirst(2)) : tag }
 
   /// Section 3.2: the stored fields with those of a newer message.
-  func updated(_ stored: Lines, by newer: Lines) -> Lines {
-    let exempt = section31(newer).union(["content-length", "content-encoding", "content-range"])
+  func updated(_ stored: Lines, by newer: Lines, keeping kept: Set<String> = []) -> Lines {
+    let exempt = section31(newer).union(["content-length", "content-encoding", "content-range"]).union(kept)
     var result = Lines()
     for (name, value) in stored.all where exempt.contains(name) || !newer.has(name) {
       result.add(name, value)

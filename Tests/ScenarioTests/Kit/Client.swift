@@ -41,6 +41,12 @@ final class Client {
     return response
   }
 
+  /// Reads the next head alone, such as an interim response's.
+  func head() throws -> Head {
+    guard let head = try reader.head() else { throw WireError.cut }
+    return head
+  }
+
   /// Reads a response and hands its body on in pieces.
   func response(to method: String = "GET", _ sink: ([UInt8]) throws -> Void) throws -> Response {
     var interim: [Int] = []
