@@ -1,7 +1,6 @@
 // Asking a running daemon: one request to its admin pages, for the command line. A loop of its own, one connection,
 // one answer, bounded in size and time.
 
-import Glibc
 public import RegentConfig
 import RegentHTTP
 import RegentLoop
@@ -101,6 +100,7 @@ public enum AdminClient {
 
   private static func answer(_ received: [UInt8]) -> Answer? {
     var parser = ResponseParser()
+    // Whatever is wrong with it, it is no answer.
     guard let head = try? parser.parse(received.span), let framing = try? head.framing(answering: .get) else {
       return nil
     }

@@ -5,15 +5,17 @@ import RegentHTTP
 import RegentLoop
 import RegentStorage
 
-/// Answers `/stats`, and at the admin pages' own host `/`.
+/// Answers `/stats`, and at the admin pages' own host `/` and `/explain`.
 final class AdminProvider: Provider {
   let name = "admin"
   private let statistics: Statistics
+  private let explanations: ExplainPage
   private let domain: Int
 
   /// `domain` is the admin domain's own number.
-  init(_ statistics: Statistics, domain: Int) {
+  init(_ statistics: Statistics, _ explanations: ExplainPage, domain: Int) {
     self.statistics = statistics
+    self.explanations = explanations
     self.domain = domain
   }
 
@@ -23,7 +25,8 @@ final class AdminProvider: Provider {
       if request.pathBytes.elementsEqual("/".utf8) {
         return Response(status: 200, text: statistics.welcome(exceptFor: domain))
       }
-      return Response(status: 404, text: "There is no such page here; /stats is one.\n")
+      if request.pathBytes.elementsEqual("/explain".utf8) { return explanations.response(to: request) }
+      return Response(status: 404, text: "There is no such page here; /stats and /explain are.\n")
     }
     guard request.method == .get || request.method == .head else {
       return Response(status: 405, text: "This page is to be read.\n", fields: [(.allow, "GET, HEAD")])
@@ -63,6 +66,7 @@ final class Statistics: Sendable {
     let names = domains.indices.filter { $0 != admin }.map { domains[$0] }.joined(separator: ", ")
     return """
       This is Regent \(version). What it did so far: /stats
+      What it would do with a request, and why: /explain?url=http://NAME.localhost/PATH
       Each of its domains answers at http://NAME.localhost with this port: \(names)
 
       """

@@ -23,8 +23,7 @@ struct DaemonParts: Sendable {
   let configuration: Configuration
   let chain: Chain
   let upstreams: [UpstreamProvider]
-  let router: Router
-  let domains: [Domain]
+  let routing: Routing
   let meters: [LoopMeters]
   let log: ServerLog
   let connectionLimit: Int
@@ -111,15 +110,19 @@ public enum Daemon {
         builder = builder.next(upstream, domains: set)
       }
     }
+    let routing = Routing(
+      router: Router(configuration.domains, admin: admin, pathPrefixes: configuration.server.pathPrefixes),
+      domains: domains)
     let statistics = Statistics(
       version: version, started: LoopClock.read().now, domains: domains.map(\.name),
       providers: configuration.providers.map(\.kind.rawValue) + ["admin"], loops: meters, memory: memory)
+    // What it explains is the chain before it.
+    let explanations = ExplainPage(routing, builder.build(), limits: MessageLimits(configuration.limits))
     builder = builder.next(
-      AdminProvider(statistics, domain: admin), domains: adminDomains(configuration, admin))
+      AdminProvider(statistics, explanations, domain: admin), domains: adminDomains(configuration, admin))
     return DaemonParts(
-      configuration: configuration, chain: builder.build(), upstreams: upstreams,
-      router: Router(configuration.domains, admin: admin, pathPrefixes: configuration.server.pathPrefixes),
-      domains: domains, meters: meters, log: log,
+      configuration: configuration, chain: builder.build(), upstreams: upstreams, routing: routing,
+      meters: meters, log: log,
       connectionLimit: DescriptorLimit.raise(
         reserving: group.loops.count * 8 + 64, wanted: configuration.limits.connections))
   }

@@ -14,11 +14,9 @@ final class LoopServer {
   let limits: MessageLimits
   let timeouts: Configuration.Timeouts
   let log: ServerLog
-  let domains: [Domain]
-  let adminDomain: Int
   private(set) var isDraining = false
   let heads: UnfinishedHeads
-  private let router: Router
+  private let routing: Routing
   private let connectionLimit: Int
   private var listeners: [Listener] = []
   private var connections: [ObjectIdentifier: ClientConnection] = [:]
@@ -27,7 +25,7 @@ final class LoopServer {
   /// For answers with several ranges.
   var boundaries = Boundaries()
   var sections = RecentSections()
-  private var lastHost: (host: ArraySlice<UInt8>, routes: [Router.Route], isLoopback: Bool) = ([], [], false)
+  private var lastHost = Routing.Host(name: [], routes: [], isLoopback: false)
 
   /// How many connections beyond the limit each loop lets in, so that the admin pages can still be asked why.
   static let surplusLimit = 8
@@ -41,9 +39,7 @@ final class LoopServer {
     heads = UnfinishedHeads(bound: parts.configuration.limits.unfinishedHeads.bytes)
     timeouts = parts.configuration.timeouts
     log = parts.log
-    domains = parts.domains
-    adminDomain = parts.domains.count - 1
-    router = parts.router
+    routing = parts.routing
     connectionLimit = max(1, parts.connectionLimit / parts.meters.count)
   }
 
@@ -122,47 +118,11 @@ final class LoopServer {
   }
 
   private func route(_ head: consuming RequestHead, isSurplus: Bool) -> RoutedHead {
-    switch head.method {
-    case .connect, .trace, .purge: return refused(head, .methodNotAllowed)
-    default: break
-    }
     let host = head.fields.bytes[head.host]
-    if !host.elementsEqual(lastHost.host) {
-      lastHost = (Array(host)[...], router.routes(host: host), Router.isLoopback(host))
-    }
-    let path = head.target.form == .asterisk ? head.target.raw : head.target.path
-    guard
-      let match = router.match(
-        lastHost.routes, path: head.fields.bytes[path], method: head.method, atLoopback: lastHost.isLoopback)
-    else { return refused(head, misdirected(host)) }
-    if isSurplus, match.domain != adminDomain { return refused(head, .connectionsExhausted) }
-    return routed(consume head, match, path)
-  }
-
-  private func refused(_ head: RequestHead, _ refusal: Failure) -> RoutedHead {
-    RoutedHead(
-      head: head, domain: domains[adminDomain], path: 0..<0, query: nil, key: RecordKey([]),
-      directives: .none, refusal: refusal)
-  }
-
-  private func routed(_ head: consuming RequestHead, _ match: Router.Match, _ path: Range<Int>) -> RoutedHead
-  {
-    let domain = domains[match.domain]
-    let path = path.lowerBound + match.prefix..<path.upperBound
-    if domain.hasKeyRules { return domain.routed(head, path: path) }
-    let query = head.target.query
-    let bytes = head.fields.bytes
-    let key = domain.targetKey(
-      path: path.isEmpty ? [0x2F] : bytes[path], query: query.map { bytes[$0] }, for: head.fields)
-    let directives = domain.policy.honoursRequestDirectives ? RequestDirectives(head.fields) : .none
-    return RoutedHead(
-      head: consume head, domain: domain, path: path, query: query, key: RecordKey(key),
-      directives: directives)
-  }
-
-  private func misdirected(_ host: ArraySlice<UInt8>) -> Failure {
-    meters.misdirected.add(1)
-    let name = String(decoding: host.prefix(255).filter { (0x21..<0x7F).contains($0) }, as: UTF8.self)
-    return .misdirected(host: name, domains: router.domainCount)
+    if !host.elementsEqual(lastHost.name) { lastHost = routing.host(host) }
+    let routed = routing.routed(consume head, at: lastHost)
+    if case .misdirected? = routed.refusal { meters.misdirected.add(1) }
+    guard isSurplus, routed.refusal == nil, routed.domain.number != routing.adminDomain else { return routed }
+    return routing.refused(routed.head, .connectionsExhausted)
   }
 }

@@ -26,24 +26,18 @@ extension MemoryProvider {
     return Validation.isDecodable(candidate.fields, by: request.head.fields) ? candidate : nil
   }
 
-  /// RFC 9111 section 4.3.4: what a 304 says is true of every stored response that has its strong tag, also of those that
-  /// the request does not select.
+  /// RFC 9111 section 4.3.4: what a 304 says is true of every stored response that has its strong tag, and of the one
+  /// that it chose, also where the request does not select them. One that cannot follow goes.
   func refreshTwins(
     of fields: Fields, _ metadata: StoredMetadata, _ shared: [UInt8], lines: ArraySlice<UInt8>,
     _ request: Request
   ) {
-    guard let tag = fields.first(.etag), tag.first == 0x22 else { return }
-    for record in store.records(request.key) where !RecordHead.selects(record.head, request.head.fields) {
-      guard let head = RecordHead(record.head) else { continue }
-      // The lines of parts say which parts they are: they fit no other body.
-      guard head.metadata.status == metadata.status, metadata.status != 206 else { continue }
-      let old = candidate(record, head).fields
-      // What was fetched with credentials is shared by the origin's word to those alone: let it be asked about itself.
-      guard head.metadata.flags.contains(.authorized) == metadata.flags.contains(.authorized) else {
+    for record in twins(of: fields, request) {
+      let selecting = RecordHead.selectingValues(record.head)
+      guard follows(record, fields, metadata, request) else {
+        _ = store.remove(request.key) { RecordHead.selectingValues($0.head) == selecting }
         continue
       }
-      guard old.first(.etag) == tag, old.all(.vary) == fields.all(.vary) else { continue }
-      let selecting = RecordHead.selectingValues(record.head)
       var own: [UInt8] = []
       metadata.encode(onto: &own)
       own += selecting
@@ -52,6 +46,51 @@ extension MemoryProvider {
         request.key, head: own, sharedHead: shared, body: record.offeredBody, now: request.now
       ) { RecordHead.selectingValues($0.head) == selecting }
     }
+  }
+
+  /// What a 304 forbids to keep goes, also where the request does not select it.
+  func forgetTwins(of fields: Fields, _ request: Request) {
+    for record in twins(of: fields, request) {
+      let selecting = RecordHead.selectingValues(record.head)
+      _ = store.remove(request.key) { RecordHead.selectingValues($0.head) == selecting }
+    }
+  }
+
+  /// The stored responses that a 304 identifies and the request does not select.
+  private func twins(of fields: Fields, _ request: Request) -> [Record] {
+    guard let tag = fields.first(.etag) else { return [] }
+    if tag.first == 0x22 { return others(tagged: tag, request) }
+    // A weak tag identifies the most recent one alone, which is the request's own unless it chose another.
+    guard request.candidate == nil, let chosen = request.candidate(confirmedBy: fields)?.fields.first(.etag)
+    else {
+      return []
+    }
+    return Array(others(tagged: chosen, request).prefix(1))
+  }
+
+  private func others(tagged tag: ArraySlice<UInt8>, _ request: Request) -> [Record] {
+    store.records(request.key).filter { record in
+      guard !RecordHead.selects(record.head, request.head.fields), let head = RecordHead(record.head) else {
+        return false
+      }
+      return head.lines.withBytes { lines in
+        StoredFields.value(of: .etag, in: lines).map { $0.map { lines[$0] }.elementsEqual(tag) } ?? false
+      }
+    }
+  }
+
+  /// Whether a stored response can take over what a 304 made of another one: both were stored alike, and fetched with
+  /// credentials or not (section 3.5). What the 304 itself said is not known any more.
+  private func follows(_ record: Record, _ fields: Fields, _ metadata: StoredMetadata, _ request: Request)
+    -> Bool
+  {
+    guard let head = RecordHead(record.head), let confirmed = request.candidate(confirmedBy: fields) else {
+      return false
+    }
+    let old = candidate(record, head).fields
+    return head.metadata.status == metadata.status
+      && head.metadata.flags.contains(.authorized) == metadata.flags.contains(.authorized)
+      && old.all(.vary) == fields.all(.vary) && old.isSame(as: confirmed.fields)
   }
 
   /// RFC 9111 section 4.4: what is stored for a target is not used any more.
@@ -122,5 +161,15 @@ extension Request {
   func candidate(confirmedBy notModified: Fields) -> Candidate? {
     if let candidate { return candidate }
     return Validation.selected(among: variants.map(\.fields), by: notModified).map { variants[$0] }
+  }
+}
+
+extension Fields {
+  /// Whether both have the same lines in the same order.
+  fileprivate func isSame(as other: Fields) -> Bool {
+    lines.count == other.lines.count
+      && zip(lines, other.lines).allSatisfy {
+        name(of: $0).equalsIgnoringCase(other.name(of: $1)) && value(of: $0) == other.value(of: $1)
+      }
   }
 }

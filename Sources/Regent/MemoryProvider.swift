@@ -95,11 +95,12 @@ public final class MemoryProvider: ResponseHandler {
   private func forget(_ response: Response, _ request: Request) {
     // An origin's error says nothing of what is stored; a 304 does, and a stored error may be what it confirms.
     let isConfirmed = response.cacheStatus.fwdStatus == 304
-    guard request.candidate != nil, request.method == .get, isConfirmed || response.status < 500 else {
+    guard request.asksToConfirm, request.method == .get, isConfirmed || response.status < 500 else {
       return
     }
     // Nor does an answer that only who asked for it forbids to store.
     if !isConfirmed, case .refuse(let reason) = response.storability, reason.concernsRequestOnly { return }
+    if isConfirmed { forgetTwins(of: response.fields.parsed, request) }
     _ = store.remove(request.key) { RecordHead.selects($0.head, request.head.fields) }
   }
 
@@ -139,7 +140,7 @@ public final class MemoryProvider: ResponseHandler {
     guard RecordHead.append(metadata, fields, request.head.fields, onto: &own) else { return }
     let linesStart = own.count
     StoredFields.split(fields, shared: &shared, own: &own)
-    if isConfirmed, fields.contains(.vary) {
+    if isConfirmed, fields.contains(.etag) {
       refreshTwins(of: fields, metadata, shared, lines: own[linesStart...], request)
     }
     _ = store.insert(request.key, head: own, sharedHead: shared, body: body, now: request.now) { record in

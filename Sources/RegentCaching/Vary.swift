@@ -163,10 +163,12 @@ public enum Vary {
       return false
     }
     var asked: [UInt8] = []
-    _ = SelectingValue.forEachByte(of: request, isNamed: { $0.name == known }) { byte in
-      asked.append(byte)
-      return asked.count <= maximumReordered
-    }
+    _ = SelectingValue.forEachByte(
+      of: request, isNamed: { $0.name == known },
+      { byte in
+        asked.append(byte)
+        return asked.count <= maximumReordered
+      })
     guard asked.count <= maximumReordered, let new = WeightedList(asked) else { return false }
     let kept = value.map { encoded[$0] }
     return WeightedList(kept)?.canonical == new.canonical

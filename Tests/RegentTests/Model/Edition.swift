@@ -26,6 +26,8 @@ struct Entry: Sendable {
   let serial: Int
   let target: String
   let body: String
+  /// The whole content that the body is, or is a part of.
+  let whole: String
   /// The forms that the cache may hold; none after it was made invalid.
   var editions: [Edition]
   /// When it, or what confirmed it, came, as a count of exchanges.

@@ -21,6 +21,7 @@ extension Model {
   /// - Parameter messages: What the origin said while the answer was made.
   func forbids(_ answer: Answer, to request: Asked, after messages: [Told], now: Int64) -> String? {
     if let reason = forbidsQuestion(messages, request) { return reason }
+    if answer.status == 416, answer.serial == nil { return forbids416(answer, request) }
     guard let serial = answer.serial else { return forbidsOwn(answer, request, messages) }
     if let message = messages.last, message.serial == serial {
       return forbidsPassing(answer, message, request)
@@ -39,13 +40,15 @@ extension Model {
       if message.asked.method != request.method || message.asked.target != request.target {
         return "another question was put to the origin: \(message.asked.method) \(message.asked.target)"
       }
-      guard let tag = message.asked.fields.first("if-none-match"),
-        tag != request.fields.first("if-none-match")
+      guard let tags = message.asked.fields.first("if-none-match"),
+        tags != request.fields.first("if-none-match")
       else { continue }
-      let isKnown = entries.values.contains { entry in
-        entry.target == request.target && entry.editions.contains { $0.fields.first("etag") == tag }
+      for tag in members(of: [tags]) {
+        let isKnown = entries.values.contains { entry in
+          entry.target == request.target && entry.editions.contains { $0.fields.first("etag") == tag }
+        }
+        if !isKnown { return "4.3.1: it asked about \(tag), which is not stored" }
       }
-      if !isKnown { return "4.3.1: it asked about \(tag), which is not stored" }
     }
     return nil
   }
@@ -62,7 +65,7 @@ extension Model {
   /// The origin's response on its way.
   private func forbidsPassing(_ answer: Answer, _ message: Told, _ request: Asked) -> String? {
     let edition = message.edition(message.status ?? 0, request)
-    if answer.age != nil { return "5.1: an Age for what was just fetched" }
+    if answer.age != nil, message.status != 206 { return "5.1: an Age for what was just fetched" }
     if answer.status == 304, edition.status != 304, !edition.fields.has("last-modified"),
       !request.fields.has("if-none-match"), section3(edition) != nil
     {
@@ -72,8 +75,14 @@ extension Model {
     let sawCondition = message.isConditional && message.asked.fields.conditions == request.fields.conditions
     // The Date may stand in for a modification date only where the response is stored, and need not.
     let hasValidator = request.fields.has("if-none-match") || edition.fields.has("last-modified")
-    return forbidsForm(
-      answer, edition, message.body, request, isValidated: true, mustHold: !sawCondition && hasValidator)
+    var reason: String?
+    for edition in [edition] + combined(edition, request.target) {
+      reason = forbidsForm(
+        answer, edition, message.body, message.whole, request, isValidated: true,
+        mustHold: !sawCondition && hasValidator && message.status != 206)
+      if reason == nil { return nil }
+    }
+    return reason
   }
 
   /// A stored response that a 304 confirmed just now.
@@ -84,7 +93,7 @@ extension Model {
     for edition in confirmed(entry, message, request) {
       let age = section423(edition, now: message.responseTime)
       guard
-        let why = forbidsForm(answer, edition, entry.body, request, isValidated: true)
+        let why = forbidsForm(answer, edition, entry.body, entry.whole, request, isValidated: true)
           ?? forbidsAge(answer, age, tolerance: 1)
       else { return nil }
       reason = why
@@ -102,7 +111,7 @@ extension Model {
       let age = section423(edition, now: now)
       guard
         let why = section4(entry, edition, request, now: now, word)
-          ?? forbidsForm(answer, edition, entry.body, request, isValidated: false)
+          ?? forbidsForm(answer, edition, entry.body, entry.whole, request, isValidated: false)
           ?? forbidsAge(answer, age, tolerance: 1)
       else { return nil }
       reason = why
@@ -124,7 +133,8 @@ extension Model {
 
   /// Status, content and fields.
   private func forbidsForm(
-    _ answer: Answer, _ edition: Edition, _ body: String, _ request: Asked, isValidated: Bool,
+    _ answer: Answer, _ edition: Edition, _ body: String, _ whole: String, _ request: Asked,
+    isValidated: Bool,
     mustHold: Bool = true
   ) -> String? {
     let holds = section432(request, edition)
@@ -132,15 +142,31 @@ extension Model {
       if edition.status != 304, !holds { return "4.3.2: 304, but the client's condition does not hold" }
     } else {
       if holds, mustHold { return "4.3.2: the client's condition holds, but the answer is \(answer.status)" }
-      if answer.status != edition.status { return "the status is \(answer.status), not \(edition.status)" }
-      if request.method != "HEAD", answer.body != body { return "the content is \(answer.body), not \(body)" }
+      if let why = forbidsContent(answer, edition, body, whole, request) { return why }
     }
     return forbidsFields(answer, edition, isValidated: isValidated)
   }
 
+  private func forbidsContent(
+    _ answer: Answer, _ edition: Edition, _ body: String, _ whole: String, _ request: Asked
+  ) -> String? {
+    if answer.status == 206, [200, 206].contains(edition.status) {
+      return section14(answer, edition, whole, request)
+    }
+    // Parts may have become whole.
+    let isCompleted = edition.status == 206 && answer.status == 200
+    if answer.status != edition.status, !isCompleted {
+      return "the status is \(answer.status), not \(edition.status)"
+    }
+    let expected = isCompleted ? whole : body
+    return request.method == "HEAD" || answer.body == expected
+      ? nil : "the content is \(answer.body), not \(expected)"
+  }
+
   /// The fields are the edition's, but for those that are no part of it.
   private func forbidsFields(_ answer: Answer, _ edition: Edition, isValidated: Bool) -> String? {
-    let unkept = section31(edition.fields).union(["age", "date", "content-length"])
+    var unkept = section31(edition.fields).union(["age", "date", "content-length"])
+    if edition.status == 206 || answer.status == 206 { unkept.formUnion(["content-range", "content-type"]) }
     let named = directives(edition.fields).fields(of: "no-cache")
     for name in answer.fields.names.union(edition.fields.names) where !unkept.contains(name) {
       let (sent, stored) = (answer.fields.values(name), edition.fields.values(name))
@@ -151,13 +177,7 @@ extension Model {
       if edition.optional.contains(name), sent.isEmpty { continue }
       if sent != stored { return "3.2: \(name) is \(sent) and must be \(stored)" }
     }
-    if !isValidated,
-      let name = unkept.first(where: {
-        !["age", "date", "content-length"].contains($0) && answer.fields.has($0)
-      })
-    {
-      return "3.1: \(name) was stored"
-    }
-    return nil
+    let stored = section31(edition.fields).first { answer.fields.has($0) }
+    return isValidated ? nil : stored.map { "3.1: \($0) was stored" }
   }
 }

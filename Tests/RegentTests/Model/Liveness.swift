@@ -14,7 +14,7 @@ struct Liveness {
       model.remaining(edition, request.target, now: now) > 0,
       edition.selectors.allSatisfy({
         model.section4(entry, edition.only($0), request, now: now, .notAsked) == nil
-      })
+      }), !model.prefersAnother(than: entry, edition, request)
     else { return nil }
     owed += 1
     return entry.serial
@@ -46,6 +46,21 @@ struct Liveness {
       && directives.allSatisfy { plain.contains($0.name) && !$0.isBroken }
       && Set(directives.map(\.name)).count == directives.count
       && directives.contains { $0.name == "max-age" && deltaSeconds($0.argument ?? "") ?? 0 > 0 }
+  }
+}
+
+extension Model {
+  /// Section 4.1: whether the cache may hold another response that matches the request and goes before this one: one with
+  /// Vary before one without, else the one with the later Date.
+  fileprivate func prefersAnother(than entry: Entry, _ edition: Edition, _ request: Asked) -> Bool {
+    entries.values.contains { other in
+      other.serial != entry.serial && other.target == entry.target
+        && other.editions.contains { another in
+          guard suitable(other, another, request) == nil else { return false }
+          let (varies, mine) = (another.fields.has("vary"), edition.fields.has("vary"))
+          return varies != mine ? varies : date(another) > date(edition)
+        }
+    }
   }
 }
 

@@ -30,14 +30,21 @@ final class Model {
     guard let status = message.status else { return }
     invalidate(message, request, status)
     if status == 304, message.isConditional {
-      guard let served else { return }
-      return confirm(served, message, request)
+      if let served { return confirm(served, message, request) }
+      // A 416 does not say of which response it is: it may be any of them.
+      for serial in entries.keys where entries[serial]?.target == request.target {
+        let old = entries[serial]?.editions ?? []
+        confirm(serial, message, request)
+        entries[serial]?.editions += old
+      }
+      return
     }
     if request.method == "HEAD", status == 200 { freshen(message, request) }
     guard let serial = message.serial else { return }
+    let edition = message.edition(status, request)
     entries[serial] = Entry(
-      serial: serial, target: request.target, body: message.body,
-      editions: [kept(message.edition(status, request))], arrival: exchanges)
+      serial: serial, target: request.target, body: message.body, whole: message.whole,
+      editions: ([edition] + combined(edition, request.target)).map(kept), arrival: exchanges)
   }
 
   /// Section 3.1: what of a response is stored.
@@ -45,7 +52,7 @@ final class Model {
     var edition = edition
     let never = section31(edition.fields)
     edition.fields.all.removeAll { never.contains($0.name) }
-    edition.optional = Set(directives(edition.fields).fields(of: "no-cache"))
+    edition.optional.formUnion(directives(edition.fields).fields(of: "no-cache"))
     return edition
   }
 
@@ -72,18 +79,23 @@ final class Model {
       return edition
     }
     guard !identified.isEmpty else { return }
-    // Section 5.2.1.5: nothing of an answer to this request is stored, not even its fields.
-    let isUnstored = directives(request.fields).has("no-store")
+    refreshTwins(of: serial, message, request)
+    // Sections 3.5 and 5.2.1.5: nothing of an answer to such a request is stored, not even its fields.
+    let isUnstored =
+      directives(request.fields).has("no-store")
+      || request.fields.has("authorization") && identified.allSatisfy { section3($0) != nil }
     // A HEAD's 304 must freshen as well; Regent's does not yet, and so the older form may still be there.
-    entries[serial]?.editions =
-      isUnstored || request.method == "HEAD" ? entry.editions + identified : identified
+    let mayStay = isUnstored || request.method == "HEAD"
+    entries[serial]?.editions = mayStay ? entry.editions + identified : identified
     entries[serial]?.arrival = exchanges
   }
 
   /// The editions that a 304 identifies, with its fields.
   func confirmed(_ entry: Entry, _ message: Told, _ request: Asked) -> [Edition] {
-    entry.editions.filter { suitable(entry, $0, request) == nil && identifies(message.fields, $0.fields) }.map
-    {
+    entry.editions.filter {
+      identifies(message.fields, $0.fields)
+        && (suitable(entry, $0, request) == nil || isOffered($0, entry, message, request))
+    }.map {
       var edition = $0
       edition.fields = updated($0.fields, by: message.fields)
       edition.optional.subtract(message.fields.names.subtracting(section31(message.fields)))
@@ -93,6 +105,30 @@ final class Model {
       edition.responseTime = message.responseTime
       edition.selectors = directives(request.fields).has("no-store") ? [request] : $0.selectors + [request]
       return edition
+    }
+  }
+
+  /// Section 4.3.1: a stored response that Vary does not select may be the answer where the origin was told its tag
+  /// and its 304 has a validator.
+  private func isOffered(_ edition: Edition, _ entry: Entry, _ message: Told, _ request: Asked) -> Bool {
+    guard entry.target == request.target, request.method == "GET", section3(edition) == nil,
+      message.fields.has("etag") || message.fields.has("last-modified"),
+      let tag = edition.fields.first("etag")
+    else { return false }
+    return members(of: message.asked.fields.values("if-none-match")).contains(tag)
+  }
+
+  /// Section 4.3.4: what a 304 with a strong tag is about besides the response that it confirmed.
+  private func refreshTwins(of serial: Int, _ message: Told, _ request: Asked) {
+    guard let tag = message.fields.first("etag"), tag.hasPrefix("\"") else { return }
+    for (other, entry) in entries where other != serial && entry.target == request.target {
+      for edition in entry.editions where edition.fields.first("etag") == tag {
+        var newer = message.edition(edition.status, request)
+        newer.fields = updated(edition.fields, by: message.fields)
+        newer.selectors = edition.selectors
+        newer.optional = edition.optional.union(directives(newer.fields).fields(of: "no-cache"))
+        entries[other]?.editions.append(newer)
+      }
     }
   }
 
@@ -122,6 +158,8 @@ struct Told: Sendable {
   var status: Int?
   var fields = Lines()
   var body = ""
+  /// The whole content that the body is, or is a part of.
+  var whole = ""
   /// The number that a response with content of its own carries.
   var serial: Int?
   var requestTime: Int64 = 0

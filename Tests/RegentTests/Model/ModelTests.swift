@@ -52,6 +52,8 @@ struct Tally: Sendable {
   var stale = 0
   var confirmed = 0
   var notModified = 0
+  /// Parts, and what parts became, that no single message of the origin was.
+  var parts = 0
   var findings: [String] = []
 
   mutating func add(_ other: Tally) {
@@ -61,11 +63,12 @@ struct Tally: Sendable {
     stale += other.stale
     confirmed += other.confirmed
     notModified += other.notModified
+    parts += other.parts
     findings += other.findings
   }
 
   var summary: String {
     "\(exchanges * 3) steps, \(stored) answers from the store (\(owed) owed, \(stale) stale), "
-      + "\(confirmed) confirmed, \(notModified) times 304"
+      + "\(confirmed) confirmed, \(notModified) times 304, \(parts) parts"
   }
 }

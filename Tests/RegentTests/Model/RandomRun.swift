@@ -19,6 +19,8 @@ final class RandomRun {
   private let domain: Domain
   private let meters = LoopMeters(domains: 1, providers: 2)
   private var tally = Tally()
+  /// How many revalidations behind answers began.
+  private var begun = 0
   private var journal: [(target: String, line: () -> String)] = []
 
   init(seed: UInt64) throws {
@@ -102,7 +104,6 @@ final class RandomRun {
     asked.fields.all.removeAll { $0.name == "cache-control" || $0.name == "pragma" }
     learn(messages, asked, answer.serial)
   }
-  private var begun = 0
 
   private func broken(_ owed: Int?, _ answer: Answer, _ messages: [Told]) -> String? {
     guard let owed, owed != answer.serial || !messages.isEmpty else { return nil }
@@ -112,6 +113,8 @@ final class RandomRun {
   private func count(_ answer: Answer, _ messages: [Told]) {
     tally.owed = liveness.owed
     if answer.status == 304 { tally.notModified += 1 }
+    let isCut = answer.status == 206 && messages.last?.body != answer.body
+    if isCut || answer.status == 200 && messages.last?.status == 206 { tally.parts += 1 }
     guard let serial = answer.serial, messages.last?.serial != serial else { return }
     tally.stored += 1
     if messages.last?.status == 304 { tally.confirmed += 1 }

@@ -21,6 +21,9 @@ struct Plan: Sendable {
   var full = Lines()
   var notModified = Lines()
   var confirmation = Confirmation.rightly
+  /// The content of the representation, and whether parts of it can be had.
+  var content = ""
+  var givesParts = true
   /// How long the answer takes, in seconds.
   var delay: Int64 = 0
 }
@@ -47,8 +50,36 @@ struct Script: Sendable {
     message.serial = serial
     message.fields = plan.full
     message.fields.add("x-serial", "\(serial)")
-    if asked.method != "HEAD", plan.status != 204, plan.status != 304 { message.body = "content \(serial)" }
+    if asked.method == "HEAD" || plan.status == 204 || plan.status == 304 { return message }
+    message.whole = plan.status == 200 && asked.method == "GET" ? plan.content : "content \(serial)"
+    message.body = message.whole
+    if asked.method == "GET", plan.status == 200, plan.givesParts { cut(&message) }
     return message
+  }
+
+  /// RFC 9110 section 14.2, for one range.
+  private func cut(_ message: inout Told) {
+    let asked = message.asked.fields
+    if let condition = asked.first("if-range"), condition.hasPrefix("W/") || !names(condition) { return }
+    guard let field = asked.first("range"), field.hasPrefix("bytes=") else { return }
+    let ends = field.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
+    let length = plan.content.utf8.count
+    guard ends.count == 2, ends[0] != nil || ends[1] != nil, !field.contains(",") else { return }
+    let first = ends[0] ?? max(0, length - (ends[1] ?? 0))
+    let last = ends[0] == nil ? length - 1 : min(length - 1, ends[1] ?? length)
+    if ends[0] != nil, let last = ends[1], last < first { return }
+    guard first <= last else {
+      message.status = 416
+      message.body = ""
+      return message.fields.add("content-range", "bytes */\(length)")
+    }
+    message.status = 206
+    message.fields.add("content-range", "bytes \(first)-\(last)/\(length)")
+    message.body = String(Array(plan.content)[first...last])
+  }
+
+  private func names(_ validator: String) -> Bool {
+    validator == plan.full.first("etag") || validator == plan.full.first("last-modified")
   }
 
   /// RFC 9110 section 13.1, for the representation that the plan's fields describe.

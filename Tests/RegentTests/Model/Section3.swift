@@ -6,9 +6,8 @@ extension Model {
     let cacheControl = directives(edition.fields)
     guard let request = edition.selectors.first else { return "nobody asked for it" }
     if request.method != "GET" { return section3Method(edition, request) }
-    if edition.status == 206 || edition.status == 304 || edition.status < 200 {
-      return "3: no status to store"
-    }
+    if edition.status == 304 || edition.status < 200 { return "3: no status to store" }
+    if edition.status == 206, !edition.fields.has("content-range") { return "3.3: a part of unknown place" }
     if cacheControl.permits("must-understand") {
       if !Self.understood.contains(edition.status) { return "5.2.2.3: must-understand" }
     } else if cacheControl.has("no-store") {
@@ -22,7 +21,7 @@ extension Model {
   }
 
   static let understood: Set<Int> = Set([
-    200, 203, 204, 300, 301, 302, 303, 307, 308, 500, 501, 502, 503, 504,
+    200, 203, 204, 206, 300, 301, 302, 303, 307, 308, 500, 501, 502, 503, 504,
   ])
   .union(400...417).union([201, 202, 205, 421, 422, 426, 428, 429, 431, 451, 505, 511])
   static let heuristic: Set<Int> = [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501]

@@ -64,7 +64,12 @@ extension Model {
 
   /// The freshness that remains; not positive where it is stale. A domain's ttl counts from the arrival.
   func remaining(_ edition: Edition, _ target: String, now: Int64) -> Int64 {
-    if let ttl = rules.ttl, edition.status < 400, !edition.fields.has("set-cookie") {
+    // Of what came with credentials or brings a cookie the origin's word alone counts.
+    let isPersonal =
+      edition.fields.has("set-cookie")
+      || edition.selectors.contains { $0.fields.has("authorization") }
+        && !directives(edition.fields).has("public")
+    if let ttl = rules.ttl, edition.status < 400, !isPersonal {
       return ttl - max(0, now - edition.responseTime)
     }
     return section421(edition, target) - section423(edition, now: now)

@@ -36,7 +36,7 @@ extension Model {
 
   /// Section 4.3.2: whether the client's condition holds for a 200 with these fields, so that 304 is the answer.
   func section432(_ request: Asked, _ edition: Edition) -> Bool {
-    guard ["GET", "HEAD"].contains(request.method), edition.status == 200 else { return false }
+    guard ["GET", "HEAD"].contains(request.method), [200, 206].contains(edition.status) else { return false }
     if request.fields.has("if-none-match") {
       let tags = members(of: request.fields.values("if-none-match"))
       if tags == ["*"] { return true }

@@ -67,6 +67,7 @@ struct World {
     if chance(3) { asked.fields.add("pragma", "no-cache") }
     if chance(8) { asked.fields.add("if-none-match", tags(asked.target)) }
     if chance(6) { asked.fields.add("if-modified-since", moment(around: changed[asked.target] ?? wall)) }
+    if chance(15) { range(&asked) }
     return asked
   }
 
@@ -97,6 +98,24 @@ struct World {
     return pick([tag, "W/\(tag)", "\"none\"", "*", "\"none\", \(tag)", "\"a,b\", W/\(tag)", "\"a0\""])
   }
 
+  private mutating func range(_ asked: inout Asked) {
+    asked.fields.add(
+      "range",
+      pick([
+        "bytes=0-9", "bytes=10-19", "bytes=20-", "bytes=-10", "bytes=0-", "bytes=5-30", "bytes=0-9,20-29",
+        "bytes=40-99", "bytes=48-", "bytes=9-3", "bytes=x", "items=0-1", "bytes=0-0, 2-2, 4-4", "bytes=-0",
+        "bytes=20-47", "bytes=0-19", "bytes=0-5, 3-9", "bytes=-100",
+      ]))
+    guard chance(25) else { return }
+    let tag = tag(asked.target)
+    let since = date(changed[asked.target] ?? wall)
+    asked.fields.add("if-range", pick([tag, tag, "W/\(tag)", "\"none\"", since, since, "never"]))
+  }
+
+  private func tag(_ target: String) -> String {
+    "\"\(target.dropFirst().prefix(1))\(versions[target] ?? 0)\""
+  }
+
   private mutating func moment(around time: Int64) -> String {
     chance(8) ? "never" : date(time + pick([0, 0, -1, 1, -1000, 1000]))
   }
@@ -111,6 +130,8 @@ struct World {
     }
     var plan = Plan(isUnreachable: chance(5), status: status(asked))
     if chance(15) { plan.delay = number(1...30) }
+    plan.content = content(asked.target, versions[asked.target] ?? 0)
+    plan.givesParts = chance(85)
     if chance(7) { plan.confirmation = chance(50) ? .always : .never }
     describe(asked.target, &plan)
     freshness(&plan.full)

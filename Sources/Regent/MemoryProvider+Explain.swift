@@ -1,0 +1,62 @@
+// What the memory cache holds for a request and would decide about it, told without moving or changing anything.
+
+import RegentCaching
+import RegentHTTP
+import RegentStorage
+
+extension MemoryProvider: Explainer {
+  func explain(_ request: Request) -> (lines: [String], answers: Bool) {
+    var records: [Record] = []
+    _ = store.lookup(
+      request.key, now: request.now,
+      where: { record in
+        records.append(copy record)
+        return false
+      })
+    guard !records.isEmpty else { return (["nothing is stored under this key (fwd=uri-miss)"], false) }
+    var lines = ["\(records.count) stored under this key"]
+    var chosen: RecordHead?
+    for (number, record) in records.enumerated() {
+      guard let head = RecordHead(record.head) else { continue }
+      let selects = RecordHead.selects(record.head, request.head.fields)
+      if selects, chosen == nil { chosen = head }
+      lines += [
+        "variant \(number + 1): " + (selects ? "this request selects it" : "its Vary selects other requests")
+      ]
+      lines += describe(record, head).map { "  " + $0 }
+    }
+    guard let chosen else {
+      return (lines + ["decision: no variant is for this request (fwd=vary-miss)"], false)
+    }
+    let told = decide(chosen, request)
+    return (lines + told.lines, told.answers)
+  }
+
+  private func describe(_ record: Record, _ head: RecordHead) -> [String] {
+    let fields = ResponseFields.stored(shared: record.sharedHead, own: head.lines).parsed
+    let first = "status \(head.metadata.status), \(record.bodyCount) bytes"
+    return [first]
+      + fields.lines.map { line in
+        let name = String(decoding: fields.name(of: line), as: UTF8.self)
+        // Whoever may read this page need not be whom the cookie is for (TRUST F7).
+        if line.name == .setCookie { return "\(name): (\(line.valueRange.count) bytes, not shown)" }
+        return "\(name): \(String(decoding: fields.value(of: line), as: UTF8.self))"
+      }
+  }
+
+  private func decide(_ head: RecordHead, _ request: Request) -> (lines: [String], answers: Bool) {
+    let policy = request.domain.policy
+    let reuse = Reuse.decide(head.metadata, request: request.directives, policy: policy, now: request.wall)
+    var answers = false
+    switch reuse {
+    case .serve, .serveStale: answers = true
+    case .validate, .no: break
+    }
+    let lines =
+      ["age (RFC 9111 section 4.2.3):"] + Explanation.age(head.metadata, now: request.wall).map { "  " + $0 }
+      + ["freshness (RFC 9111 section 4.2):"]
+      + Explanation.freshness(head.metadata, policy: policy, now: request.wall).map { "  " + $0 }
+      + ["decision: \(reuse.explanation)"]
+    return (lines, answers)
+  }
+}
