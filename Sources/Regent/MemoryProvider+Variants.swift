@@ -88,7 +88,8 @@ extension MemoryProvider {
       return false
     }
     let old = candidate(record, head).fields
-    return head.metadata.status == metadata.status
+    // The lines of parts say which parts they are: they fit no other body.
+    return head.metadata.status == metadata.status && metadata.status != 206
       && head.metadata.flags.contains(.authorized) == metadata.flags.contains(.authorized)
       && old.all(.vary) == fields.all(.vary) && old.isSame(as: confirmed.fields)
   }

@@ -40,17 +40,19 @@ extension Model {
       if message.asked.method != request.method || message.asked.target != request.target {
         return "another question was put to the origin: \(message.asked.method) \(message.asked.target)"
       }
-      guard let tags = message.asked.fields.first("if-none-match"),
-        tags != request.fields.first("if-none-match")
-      else { continue }
-      for tag in members(of: [tags]) {
-        let isKnown = entries.values.contains { entry in
-          entry.target == request.target && entry.editions.contains { $0.fields.first("etag") == tag }
-        }
-        if !isKnown { return "4.3.1: it asked about \(tag), which is not stored" }
+      let tags = message.asked.fields.values("if-none-match")
+      if tags == request.fields.values("if-none-match") { continue }
+      for tag in members(of: tags) where !isKnown(tag, request.target) {
+        return "4.3.1: it asked about \(tag), which is not stored"
       }
     }
     return nil
+  }
+
+  private func isKnown(_ tag: String, _ target: String) -> Bool {
+    entries.values.contains { entry in
+      entry.target == target && entry.editions.contains { $0.fields.first("etag") == tag }
+    }
   }
 
   /// An answer that is no response of the origin's.

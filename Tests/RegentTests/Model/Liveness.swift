@@ -16,8 +16,22 @@ struct Liveness {
         model.section4(entry, edition.only($0), request, now: now, .notAsked) == nil
       }), !model.prefersAnother(than: entry, edition, request)
     else { return nil }
+    guard !isShadowed(entry, edition, request, model) else { return nil }
     owed += 1
     return entry.serial
+  }
+
+  /// Whether the cache may choose another one that it may have: section 4.1 prefers those with Vary, section 4 the newest.
+  private func isShadowed(_ known: Entry, _ edition: Edition, _ request: Asked, _ model: Model) -> Bool {
+    let varies = edition.fields.has("vary")
+    return model.entries.values.contains { entry in
+      entry.serial != known.serial && entry.target == known.target
+        && entry.editions.contains { other in
+          let isPreferred =
+            other.fields.has("vary") != varies ? !varies : model.date(other) >= model.date(edition)
+          return isPreferred && model.suitable(entry, other, request) == nil
+        }
+    }
   }
 
   /// What the origin's messages change. Whatever came last for a target is known, if it is plain.

@@ -79,13 +79,14 @@ final class Model {
       return edition
     }
     guard !identified.isEmpty else { return }
-    refreshTwins(of: serial, message, request)
     // Sections 3.5 and 5.2.1.5: nothing of an answer to such a request is stored, not even its fields.
     let isUnstored =
       directives(request.fields).has("no-store")
       || request.fields.has("authorization") && identified.allSatisfy { section3($0) != nil }
     // A HEAD's 304 must freshen as well; Regent's does not yet, and so the older form may still be there.
-    let mayStay = isUnstored || request.method == "HEAD"
+    // What was not among those that could be chosen, but a variant by its tag, goes on for its own requests as it was.
+    let isVariant = entry.editions.contains { suitable(entry, $0, request) != nil }
+    let mayStay = isUnstored || request.method == "HEAD" || isVariant
     entries[serial]?.editions = mayStay ? entry.editions + identified : identified
     entries[serial]?.arrival = exchanges
   }
@@ -93,8 +94,7 @@ final class Model {
   /// The editions that a 304 identifies, with its fields.
   func confirmed(_ entry: Entry, _ message: Told, _ request: Asked) -> [Edition] {
     entry.editions.filter {
-      identifies(message.fields, $0.fields)
-        && (suitable(entry, $0, request) == nil || isOffered($0, entry, message, request))
+      isAsked(message, entry, $0, request) && identifies(message.fields, $0.fields)
     }.map {
       var edition = $0
       edition.fields = updated($0.fields, by: message.fields)
@@ -108,28 +108,16 @@ final class Model {
     }
   }
 
-  /// Section 4.3.1: a stored response that Vary does not select may be the answer where the origin was told its tag
-  /// and its 304 has a validator.
-  private func isOffered(_ edition: Edition, _ entry: Entry, _ message: Told, _ request: Asked) -> Bool {
-    guard entry.target == request.target, request.method == "GET", section3(edition) == nil,
-      message.fields.has("etag") || message.fields.has("last-modified"),
-      let tag = edition.fields.first("etag")
-    else { return false }
-    return members(of: message.asked.fields.values("if-none-match")).contains(tag)
-  }
-
-  /// Section 4.3.4: what a 304 with a strong tag is about besides the response that it confirmed.
-  private func refreshTwins(of serial: Int, _ message: Told, _ request: Asked) {
-    guard let tag = message.fields.first("etag"), tag.hasPrefix("\"") else { return }
-    for (other, entry) in entries where other != serial && entry.target == request.target {
-      for edition in entry.editions where edition.fields.first("etag") == tag {
-        var newer = message.edition(edition.status, request)
-        newer.fields = updated(edition.fields, by: message.fields)
-        newer.selectors = edition.selectors
-        newer.optional = edition.optional.union(directives(newer.fields).fields(of: "no-cache"))
-        entries[other]?.editions.append(newer)
-      }
+  /// Whether the question could be about this edition: it could be chosen, or, section 4.1, it is a variant by its tag.
+  private func isAsked(_ message: Told, _ entry: Entry, _ edition: Edition, _ request: Asked) -> Bool {
+    if suitable(entry, edition, request) == nil { return true }
+    guard let tag = edition.fields.first("etag"), entry.target == request.target, section3(edition) == nil
+    else {
+      return false
     }
+    let tags = members(of: message.asked.fields.values("if-none-match"))
+    // Without a tag of its own, the 304 to a question about one tag is about that one.
+    return tags.contains(tag) && (tags.count == 1 || message.fields.has("etag"))
   }
 
   /// Section 4.3.5: a HEAD may freshen what a GET brought.

@@ -213,6 +213,11 @@ struct World {
     if chance(10) { plan.notModified.add("x-new", mark) }
     if chance(30) {
       for value in vary() { plan.full.add("vary", value) }
+      // Variants with tags are left to the tables: a 304 may be about a variant that the request does not select, and
+      // the model does not yet tell the copies of one response apart.
+      plan.full.all.removeAll { $0.name == "etag" }
+      plan.notModified.all.removeAll { $0.name == "etag" }
+      if plan.confirmation == .always { plan.confirmation = .rightly }
       if chance(70) { for value in plan.full.values("vary") { plan.notModified.add("vary", value) } }
     }
     if chance(5) { plan.full.add("set-cookie", "id=\(mark)") }
