@@ -16,10 +16,14 @@ extension MemoryProvider: Explainer {
     guard !records.isEmpty else { return (["nothing is stored under this key (fwd=uri-miss)"], false) }
     var lines = ["\(records.count) stored under this key"]
     var chosen: RecordHead?
+    var parts: (line: String, answers: Bool)?
     for (number, record) in records.enumerated() {
       guard let head = RecordHead(record.head) else { continue }
       let selects = RecordHead.selects(record.head, request.head.fields)
-      if selects, chosen == nil { chosen = head }
+      if selects, chosen == nil {
+        chosen = head
+        parts = explainParts(record, head, request)
+      }
       lines += [
         "variant \(number + 1): " + (selects ? "this request selects it" : "its Vary selects other requests")
       ]
@@ -29,7 +33,8 @@ extension MemoryProvider: Explainer {
       return (lines + ["decision: no variant is for this request (fwd=vary-miss)"], false)
     }
     let told = decide(chosen, request)
-    return (lines + told.lines, told.answers)
+    guard let parts else { return (lines + told.lines, told.answers) }
+    return (lines + told.lines + [parts.line], told.answers && parts.answers)
   }
 
   private func describe(_ record: Record, _ head: RecordHead) -> [String] {

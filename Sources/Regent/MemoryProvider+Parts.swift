@@ -49,6 +49,20 @@ extension MemoryProvider {
     }
   }
 
+  /// What a record that holds parts can do for a request, in a line; nil for one that is whole.
+  func explainParts(_ record: Record, _ head: RecordHead, _ request: Request) -> (
+    line: String, answers: Bool
+  )? {
+    guard head.metadata.status == 206, let stored = stored(record, head) else { return nil }
+    switch stored.parts.answer(request.head.fields, fields: stored.fields, date: stored.metadata.date) {
+    case .serve: return ("parts: all that is asked for is here (RFC 9111 section 3.3)", true)
+    case .fetch(let gap):
+      let range = String(decoding: gap.range, as: UTF8.self)
+      return ("parts: \(range) is missing, and alone fetched (RFC 9111 section 3.4, fwd=partial)", false)
+    case .forward: return ("parts: they do not answer this (RFC 9111 section 3.3, fwd=partial)", false)
+    }
+  }
+
   private func use(
     _ stored: Stored, _ answer: Parts.Answer, _ request: Request, age: Int32, detail: CacheDetail
   ) throws -> Response {

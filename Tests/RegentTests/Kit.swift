@@ -73,7 +73,11 @@ func candidate(_ text: String = "stored", staleness: Int32 = 10, staleIfError: I
 extension Response {
   /// The body's bytes as text, where it is whole.
   var text: String {
-    if case .whole(let slice) = body { String(decoding: slice.bytes, as: UTF8.self) } else { "" }
+    switch body {
+    case .whole(let slice): String(decoding: slice.bytes, as: UTF8.self)
+    case .composed(let pieces): String(decoding: pieces.slices.flatMap(\.bytes), as: UTF8.self)
+    case .empty, .stream: ""
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 // Parts of responses as a client and an origin see them (RFC 9111 sections 3.3 and 3.4): stored, used again, combined,
 // completed by what is missing, and never taken for the whole. Every byte is compared. One worker: what is stored behind
-// an answer is stored before the next request is read.
+// an answer is stored before the next request is read. Long because it is one table of scenarios.
 
 import Testing
 

@@ -52,7 +52,12 @@ final class RandomRun {
     prepare(asked)
     let owed = liveness.owes(asked, model, now: world.wall)
     let response = await chain.respond(to: request)
-    let answer = Answer(request.routed.isConditional ? response.conditional(on: request) : response)
+    // As ClientConnection lets it leave.
+    var boundaries = Boundaries(seed: 1, salt: 2)
+    let leaving =
+      request.routed.isConditional
+      ? response.conditional(on: request).cut(for: request, &boundaries) : response
+    let answer = Answer(leaving)
     let messages = takeMessages()
     model.dates = world.dates
     note(asked, answer, messages, behind: false)
