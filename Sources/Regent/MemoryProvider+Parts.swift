@@ -53,7 +53,7 @@ extension MemoryProvider {
   func explainParts(_ record: Record, _ head: RecordHead, _ request: Request) -> (
     line: String, answers: Bool
   )? {
-    guard head.metadata.status == 206, let stored = stored(record, head) else { return nil }
+    guard head.metadata.status == 206, let stored = stored(record, head, request) else { return nil }
     switch stored.parts.answer(request.head.fields, fields: stored.fields, date: stored.metadata.date) {
     case .serve: return ("parts: all that is asked for is here (RFC 9111 section 3.3)", true)
     case .fetch(let gap):
