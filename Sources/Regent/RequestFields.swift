@@ -14,13 +14,16 @@ enum RequestFields {
   private static let ownOnly = FieldNameSet(own)
   private static let conditionalToo = FieldNameSet(own + conditions)
   private static let rangeToo = FieldNameSet(own + conditions + [.range])
-  private static let behind = FieldNameSet(own + conditions + [.range, .cacheControl, .pragma])
+  private static let directives: [FieldName] = [.cacheControl, .pragma]
+  private static let wholeBehind = FieldNameSet(own + conditions + directives + [.range])
+  private static let partBehind = FieldNameSet(own + conditions + directives)
 
   /// What is kept from the origin: of a request that a cache will see the answer of, also the client's conditions.
   static func kept(from request: Request) -> FieldNameSet {
     guard request.isForCache else { return ownOnly }
-    // Behind an answer that has left already, the client's directives have done their work.
-    if request.isBehind { return behind }
+    // Behind an answer that has left already, the client's directives have done their work; of a part, the same part
+    // is asked for anew.
+    if request.isBehind { return request.candidate?.parts == nil ? wholeBehind : partBehind }
     // Without its If-Range, a range would be cut out of whatever the origin has now; and the question whether a
     // stored response holds is about the whole of it, unless only parts of it are stored.
     let asksAboutWhole = request.asksToConfirm && request.candidate?.parts == nil
