@@ -107,23 +107,33 @@ extension ClientConnection {
   ) -> (rest: Rest, keepAlive: Bool) {
     content?.takeRest()
     let routed = request.routed
+    let before = writer.bytes.count
     if routed.isConditional {
+      if mayRepeat(routed), server.writer.writeAgain(notModified: response, to: routed, to: &writer) {
+        count(response, request, bytesOut: writer.bytes.count - before)
+        timing.add(request.domain.number)
+        return (.nothing, true)
+      }
       response = response.conditional(on: request).cut(for: request, &server.boundaries)
     }
     let ending = Self.ending(of: response, to: routed)
     let keepAlive =
       routed.head.keepAlive && ending != .close && content?.isComplete != false && !server.isDraining
       && !isSurplus
-    let before = writer.bytes.count
     if !interim.isEmpty { takeInterim(into: &writer) }
     server.writer.write(
-      response, ending: ending, keepAlive: keepAlive, version: routed.head.version, now: loop.clock.wall,
-      to: &writer
-    )
+      response, ending: ending, keepAlive: keepAlive, version: routed.head.version, for: routed,
+      now: loop.clock.wall, to: &writer)
     let rest = queue(response, routed.head.method, ending, &writer)
     count(response, request, bytesOut: writer.bytes.count - before)
     timing.add(request.domain.number)
     return (rest, keepAlive)
+  }
+
+  /// Whether nothing about the connection asks for another head than the last answer's.
+  private func mayRepeat(_ routed: RoutedHead) -> Bool {
+    routed.head.keepAlive && routed.head.version == .http11 && content == nil && interim.isEmpty
+      && !server.isDraining && !isSurplus
   }
 
   private func queue(
@@ -330,10 +340,13 @@ extension Response {
     if case .stored(_, let own) = fields {
       return own.withBytes { block in
         let none = 0..<0
+        // If-None-Match counts alone where it is present.
+        let hasTag = requestFields.contains(.ifNoneMatch)
+        let etag = hasTag ? StoredFields.value(of: .etag, in: block) : nil
+        let modified = hasTag ? nil : StoredFields.value(of: .lastModified, in: block)
         return Validation.answersNotModified(
-          requestFields: requestFields, stored: stored,
-          etag: block.extracting(StoredFields.value(of: .etag, in: block) ?? none),
-          lastModified: block.extracting(StoredFields.value(of: .lastModified, in: block) ?? none))
+          requestFields: requestFields, stored: stored, etag: block.extracting(etag ?? none),
+          lastModified: block.extracting(modified ?? none))
       }
     }
     let parsed = fields.parsed

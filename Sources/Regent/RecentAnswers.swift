@@ -2,33 +2,56 @@
 // response that many ask for has one head, and copying it costs a tenth of composing it.
 
 import RegentCaching
+import RegentHTTP
 import RegentLoop
 
 /// Written heads by what they were written from; bounded in number and in the size of the records they hold on to.
 struct RecentAnswers {
-  /// All that the head of a plain hit depends on.
+  /// All that the head of a plain hit depends on, or that of a 304 in its place.
   struct Answer {
     fileprivate let own: Slice
     fileprivate let status: Int
     fileprivate let date: Int64
     fileprivate let age: Int32
     fileprivate let ttl: Int32
+    /// Of the content; -1 for a 304.
     fileprivate let length: Int
+    /// The head whose conditions a 304 answers; nil for a whole answer, which depends on none.
+    fileprivate let routed: RoutedHead?
 
     /// Nil for every answer but a plain hit on a small record.
-    init?(_ response: Response, _ ending: ResponseWriter.Ending) {
-      guard case .stored(_, let own) = response.fields, case .length(let length) = ending,
-        let ttl = response.cacheStatus.plainHit, let age = response.age, let date = response.metadata?.date,
+    init?(_ response: borrowing Response, _ ending: ResponseWriter.Ending, to routed: RoutedHead?) {
+      switch ending {
+      case .length(let length): self.init(response, status: response.status, length: length, nil)
+      case .none where response.status == 304:
+        guard let routed else { return nil }
+        self.init(notModified: response, to: routed)
+      default: return nil
+      }
+    }
+
+    /// What a 304 would depend on that such a head were to get in place of this response.
+    init?(notModified response: borrowing Response, to routed: RoutedHead) {
+      guard routed.head.fields.bytes.count <= RecentHeads.longest else { return nil }
+      self.init(response, status: 304, length: -1, routed)
+    }
+
+    private init?(_ response: borrowing Response, status: Int, length: Int, _ routed: RoutedHead?) {
+      guard case .stored(_, let own) = response.fields, let ttl = response.cacheStatus.plainHit,
+        let age = response.age, let date = response.metadata?.date,
         own.block.capacity <= RecentAnswers.largestRecord
       else { return nil }
-      (self.own, self.status, self.date) = (own, response.status, date)
-      (self.age, self.ttl, self.length) = (age, ttl, length)
+      (self.own, self.status, self.date) = (own, status, date)
+      (self.age, self.ttl, self.length, self.routed) = (age, ttl, length, routed)
+    }
+
+    fileprivate var place: Int {
+      own.block.place(among: RecentAnswers.places) ^ (routed == nil ? 0 : RecentAnswers.places / 2)
     }
 
     fileprivate func isSame(as other: Answer) -> Bool {
       own.block === other.own.block && own.range == other.own.range && date == other.date && age == other.age
-        && ttl == other.ttl && length == other.length
-        && status == other.status
+        && ttl == other.ttl && length == other.length && status == other.status && routed === other.routed
     }
   }
 
@@ -42,17 +65,14 @@ struct RecentAnswers {
 
   /// Appends the head of an answer that was written before; false where it was not.
   func append(_ answer: Answer, onto bytes: inout [UInt8]) -> Bool {
-    guard let known = heads[answer.own.block.place(among: Self.places)], known.answer.isSame(as: answer)
-    else {
-      return false
-    }
+    guard let known = heads[answer.place], known.answer.isSame(as: answer) else { return false }
     bytes.append(contentsOf: known.bytes)
     return true
   }
 
   /// Remembers a head of a record that was asked for twice in a row at its place: to copy each of many would not pay.
   mutating func note(_ answer: Answer, _ head: ArraySlice<UInt8>) {
-    let place = answer.own.block.place(among: Self.places)
+    let place = answer.place
     let tag = answer.own.block.place(among: 1 << 30)
     if tags[place] == tag { heads[place] = (answer, Array(head)) }
     tags[place] = tag

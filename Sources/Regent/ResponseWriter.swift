@@ -27,16 +27,26 @@ final class ResponseWriter {
 
   /// Writes the head of a response. One of a small stored response that was asked for a moment ago is copied.
   func write(
-    _ response: Response, ending: Ending, keepAlive: Bool, version: HTTPVersion, now: Int64,
-    to writer: inout MessageWriter
+    _ response: Response, ending: Ending, keepAlive: Bool, version: HTTPVersion,
+    for routed: RoutedHead? = nil,
+    now: Int64, to writer: inout MessageWriter
   ) {
-    guard keepAlive, version == .http11, let answer = RecentAnswers.Answer(response, ending) else {
+    guard keepAlive, version == .http11, let answer = RecentAnswers.Answer(response, ending, to: routed)
+    else {
       return compose(response, ending: ending, keepAlive: keepAlive, version: version, now: now, to: &writer)
     }
     if recent.append(answer, onto: &writer.bytes) { return }
     let start = writer.bytes.count
     compose(response, ending: ending, keepAlive: keepAlive, version: version, now: now, to: &writer)
     recent.note(answer, writer.bytes[start...])
+  }
+
+  /// Writes the 304 that this very head got in place of this very record a moment ago; false where it got none.
+  func writeAgain(
+    notModified response: borrowing Response, to routed: RoutedHead, to writer: inout MessageWriter
+  ) -> Bool {
+    guard let answer = RecentAnswers.Answer(notModified: response, to: routed) else { return false }
+    return recent.append(answer, onto: &writer.bytes)
   }
 
   private func compose(
