@@ -40,7 +40,7 @@ public enum AdminClient {
     _ target: String, _ fields: [(name: String, value: String)]
   ) throws(DaemonError) -> [UInt8] {
     var writer = MessageWriter()
-    writer.requestLine(.get, target: Array(target.utf8))
+    writer.requestLine(.get, target: Array(target.utf8)[...])
     for (name, value) in [("Host", "regent.localhost"), ("Connection", "close")] + fields {
       guard let value = FieldValue(validating: Array(value.utf8)) else {
         throw DaemonError(message: "the field \(name) cannot be sent", exitCode: DaemonError.usage)

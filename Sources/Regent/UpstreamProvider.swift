@@ -224,7 +224,7 @@ extension MessageWriter {
       target.append(0x3F)
       target.append(contentsOf: query)
     }
-    requestLine(method, target: target)
+    requestLine(method, target: target[...])
   }
 
   /// A field whose value is Regent's own and was checked when it was made.

@@ -44,19 +44,30 @@ extension MessageWriter {
   /// Every line but the hop-by-hop ones, those that Connection names, and `except`.
   ///
   /// Content-Length is written as the number that was understood. A protected field stays even where
-  /// Connection names it, which the parser refuses anyway.
+  /// Connection names it, which the parser refuses anyway. Lines that stand side by side as they are written, which
+  /// most do, are copied together.
   public mutating func forwarded(_ fields: Fields, except: FieldNameSet = FieldNameSet()) {
     let named = fields.connectionNamesMore
     let dropped = FieldName.hopByHop.union(except)
+    var run = 0..<0
     for line in fields.lines {
       if dropped.contains(line.name) { continue }
       if named, !line.name.isProtected(request: true), fields.connectionNames(line) { continue }
-      if line.name == .contentLength {
-        if let length = Decimal.parse(fields.value(of: line)) { field(.contentLength, decimal: length) }
-      } else {
-        self.line(line, of: fields)
+      let whole = line.name == .contentLength ? nil : fields.bytes.span.wholeLine(line)
+      if let whole, whole.lowerBound == run.upperBound {
+        run = run.lowerBound..<whole.upperBound
+        continue
       }
+      bytes.append(contentsOf: fields.bytes[run])
+      run = whole ?? 0..<0
+      if whole == nil { writeAnew(line, of: fields) }
     }
+    bytes.append(contentsOf: fields.bytes[run])
+  }
+
+  private mutating func writeAnew(_ line: FieldLine, of fields: Fields) {
+    guard line.name == .contentLength else { return self.line(line, of: fields) }
+    if let length = Decimal.parse(fields.value(of: line)) { field(.contentLength, decimal: length) }
   }
 }
 

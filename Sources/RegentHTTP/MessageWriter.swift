@@ -24,10 +24,10 @@ public struct MessageWriter: Sendable {
   }
 
   /// The request line; a target that holds anything but target characters is written as "/".
-  public mutating func requestLine(_ method: Method, target: some Collection<UInt8>) {
+  public mutating func requestLine(_ method: Method, target: ArraySlice<UInt8>) {
     bytes.append(contentsOf: Method.bytes(of: method))
     bytes.append(0x20)
-    if !target.isEmpty, target.allSatisfy(\.isTargetCharacter) {
+    if !target.isEmpty, target.span.isTarget(0..<target.count) {
       bytes.append(contentsOf: target)
     } else {
       bytes.append(0x2F)
@@ -131,6 +131,21 @@ extension Span<UInt8> {
     let name = line.nameRange
     let known = line.name != .other && firstControl(in: name) == name.upperBound
     return (known && FieldName.recognize(self, name) == line.name) || isToken(name)
+  }
+}
+
+extension Span<UInt8> {
+  /// The line with its CRLF where it stands in the bytes just as it is written: name, colon, space, value, with nothing
+  /// that could not stand in a message; nil where it does not.
+  func wholeLine(_ line: FieldLine) -> Range<Int>? {
+    let (name, value) = (line.nameRange, line.valueRange)
+    guard value.lowerBound == name.upperBound &+ 2, value.upperBound &+ 2 <= count, !name.isEmpty,
+      self[name.upperBound] == 0x3A, self[name.upperBound &+ 1] == 0x20,
+      self[value.upperBound] == 0x0D, self[value.upperBound &+ 1] == 0x0A,
+      firstControl(in: name.lowerBound..<value.upperBound) == value.upperBound,
+      line.name != .other || isToken(name)
+    else { return nil }
+    return name.lowerBound..<(value.upperBound &+ 2)
   }
 }
 

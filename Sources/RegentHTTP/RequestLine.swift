@@ -16,11 +16,7 @@ struct RequestLine: Sendable {
     }
     guard end < line.upperBound else { throw ParseError(.malformedRequestLine, at: end) }
     let start = end &+ 1
-    end = input.first(in: start..<line.upperBound) {
-      $0.below(0x21) | $0.equal(to: 0x23) | $0.equal(to: 0x7F) | $0.aboveASCII
-    } _: {
-      !$0.isTargetCharacter
-    }
+    end = input.targetEnd(start..<line.upperBound)
     guard end == line.upperBound || input[end] == 0x20 else { throw ParseError(.invalidTarget, at: end) }
     guard end > start, end < line.upperBound else { throw ParseError(.malformedRequestLine, at: end) }
     version = try HTTPVersion(input, end &+ 1..<line.upperBound)
@@ -95,6 +91,20 @@ struct RequestLine: Sendable {
     guard mark < range.upperBound else { return (range, nil) }
     return (range.lowerBound..<mark, mark &+ 1..<range.upperBound)
   }
+}
+
+extension Span<UInt8> {
+  /// The first offset in the range whose byte may not stand in a target; the range's end where all may.
+  func targetEnd(_ range: Range<Int>) -> Int {
+    first(in: range) {
+      $0.below(0x21) | $0.equal(to: 0x23) | $0.equal(to: 0x7F) | $0.aboveASCII
+    } _: {
+      !$0.isTargetCharacter
+    }
+  }
+
+  /// Whether every byte of the range may stand in a target.
+  func isTarget(_ range: Range<Int>) -> Bool { targetEnd(range) == range.upperBound }
 }
 
 extension HTTPVersion {

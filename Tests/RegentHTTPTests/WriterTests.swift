@@ -23,7 +23,7 @@ import Testing
   func requestLine() {
     func line(_ target: String) -> String {
       var writer = MessageWriter()
-      writer.requestLine(.get, target: Array(target.utf8))
+      writer.requestLine(.get, target: Array(target.utf8)[...])
       return text(writer.bytes)
     }
     #expect(line("/a?b") == "GET /a?b HTTP/1.1\r\n")
