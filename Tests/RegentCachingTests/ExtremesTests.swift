@@ -194,5 +194,5 @@ struct LinearRow: Row {
 func linear(row: LinearRow) {
   // Linear work takes milliseconds; 10^10 steps would take minutes in a test build, on the fastest machine.
   let elapsed = (0..<2).map { _ in ContinuousClock().measure { row.run(100_000) } }.min()
-  #expect(elapsed ?? .zero < .seconds(2))
+  #expect(elapsed ?? .zero < .seconds(10))
 }
