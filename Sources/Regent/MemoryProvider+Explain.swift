@@ -6,35 +6,40 @@ import RegentStorage
 
 extension MemoryProvider: Explainer {
   func explain(_ request: Request) -> (lines: [String], answers: Bool) {
-    var records: [Record] = []
-    _ = store.lookup(
-      request.key, now: request.now,
-      where: { record in
-        records.append(copy record)
-        return false
-      })
+    if request.domain.policy.kind == .networkOnly {
+      return (["decision: \(Reuse.no(reason: .networkOnly).explanation) (fwd=bypass)"], false)
+    }
+    let records = store.records(request.key)
     guard !records.isEmpty else { return (["nothing is stored under this key (fwd=uri-miss)"], false) }
     var lines = ["\(records.count) stored under this key"]
-    var chosen: RecordHead?
-    var parts: (line: String, answers: Bool)?
+    let choice = chosen(records, request)
     for (number, record) in records.enumerated() {
       guard let head = RecordHead(record.head) else { continue }
       let selects = RecordHead.selects(record.head, request.head.fields)
-      if selects, chosen == nil {
-        chosen = head
-        parts = explainParts(record, head, request)
-      }
-      lines += [
-        "variant \(number + 1): " + (selects ? "this request selects it" : "its Vary selects other requests")
-      ]
+      let others = selects ? "another one is preferred to it" : "its Vary selects other requests"
+      lines.append("variant \(number + 1): " + (number == choice ? "this request selects it" : others))
       lines += describe(record, head).map { "  " + $0 }
     }
-    guard let chosen else {
+    guard let choice, let chosen = RecordHead(records[choice].head) else {
       return (lines + ["decision: no variant is for this request (fwd=vary-miss)"], false)
     }
+    let parts = explainParts(records[choice], chosen, request)
     let told = decide(chosen, request)
     guard let parts else { return (lines + told.lines, told.answers) }
     return (lines + told.lines + [parts.line], told.answers && parts.answers)
+  }
+
+  /// The place of the record that a request would find: the store's own choice among those that it selects.
+  private func chosen(_ records: [Record], _ request: Request) -> Int? {
+    var best: Int?
+    for (place, record) in records.enumerated() where RecordHead.selects(record.head, request.head.fields) {
+      guard let known = best else {
+        best = place
+        continue
+      }
+      if RecordHead.isPreferred(record.head, to: records[known].head) { best = place }
+    }
+    return best
   }
 
   private func describe(_ record: Record, _ head: RecordHead) -> [String] {
