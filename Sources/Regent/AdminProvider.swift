@@ -116,8 +116,23 @@ final class Statistics: Sendable {
         json.value("errors", sum { $0.domains[number].errors.count })
         json.value("bytes-in", sum { $0.domains[number].bytesIn.count })
         json.value("bytes-out", sum { $0.domains[number].bytesOut.count })
+        json.object("forwarded") { json in write(\.forwarded, of: number, \.rawValue, &json) }
+        json.object("asked-again") { json in write(\.validated, of: number, \.text, &json) }
+        json.object("stale-reasons") { json in write(\.staleFor, of: number, \.text, &json) }
+        json.object("not-stored") { json in write(\.refused, of: number, \.text, &json) }
         json.object("latency-microseconds") { writeLatency(number, &$0) }
       }
+    }
+  }
+
+  /// The reasons that were given at all: there are no others than those of the decisions' own lists.
+  private func write<Reason: CaseIterable & Hashable & Sendable>(
+    _ counters: (DomainMeters) -> ReasonCounters<Reason>, of number: Int, _ text: (Reason) -> String,
+    _ json: inout JSONWriter
+  ) {
+    for reason in Reason.allCases {
+      let count = sum { counters($0.domains[number]).count(reason) }
+      if count > 0 { json.value(text(reason), count) }
     }
   }
 

@@ -67,7 +67,12 @@ public final class Chain: Sendable {
     var response = response
     for passed in links[..<index].reversed() where passed.domains.contains(number: request.domain.number) {
       guard let handler = passed.handler else { continue }
-      if response.storability.keeps { response.cacheStatus.stored = true }
+      if response.storability.keeps {
+        switch handler.refusal(of: response, for: request) {
+        case nil: response.cacheStatus.stored = true
+        case let reason?: response.cacheStatus.detail = .refused(reason)
+        }
+      }
       await handler.handle(response, for: request)
     }
     return response
@@ -80,6 +85,8 @@ public final class Chain: Sendable {
       return nil
     }
     response.body.leaveUnread()
+    // It went forward all the same, and only then has an answer's status a meaning (RFC 9211 sections 2.1 and 2.3).
+    stale.cacheStatus.outcome = .forwarded(request.forwarded)
     stale.cacheStatus.fwdStatus = UInt16(clamping: response.status)
     return stale
   }

@@ -281,11 +281,7 @@ extension ClientConnection {
     meters.requests.add(1)
     meters.bytesIn.add(request.routed.head.fields.bytes.count + (content?.count ?? 0))
     meters.bytesOut.add(bytesOut)
-    if case .stale = response.cacheStatus.detail { meters.stale.add(1) }
-    switch response.cacheStatus.outcome {
-    case .hit: meters.hits.add(1)
-    case .forwarded: meters.misses.add(1)
-    }
+    meters.count(response.cacheStatus)
     if let failure = response.failure {
       meters.errors.add(1)
       server.log.failed(failure, domain: request.domain.name)
@@ -326,9 +322,18 @@ extension Response {
     else { return self }
     body.leaveUnread()
     var answer = self
-    answer.status = 304
+    answer.become(304)
     answer.body = .empty
     return answer
+  }
+
+  /// Takes another status, made from what an origin sent: without the origin's own beside it, the one that is sent
+  /// would count as that (RFC 9211 section 2.3).
+  mutating func become(_ status: Int) {
+    if case .forwarded = cacheStatus.outcome, cacheStatus.fwdStatus == nil {
+      cacheStatus.fwdStatus = UInt16(clamping: self.status)
+    }
+    self.status = status
   }
 
   private func meets(_ request: Request) -> Bool {

@@ -40,12 +40,12 @@ extension MemoryProvider {
       return response
     case .validate(let reason):
       switch answer {
-      case .serve: throw Unhandled(reason.fwd, candidate: stored.candidate)
+      case .serve: throw Unhandled(because: reason, candidate: stored.candidate)
       // If-Range asks for the missing piece and validates those that are here (section 4.3).
       case .fetch(let gap) where stored.validator != nil: throw stored.unhandled(gap)
-      case .fetch, .forward: throw Unhandled(reason.fwd, mark: stored.candidate.mark)
+      case .fetch, .forward: throw Unhandled(because: reason, mark: stored.candidate.mark)
       }
-    case .no(let reason): throw Unhandled(reason.fwd, mark: stored.candidate.mark)
+    case .no(let reason): throw Unhandled(because: reason, mark: stored.candidate.mark)
     }
   }
 
@@ -175,7 +175,7 @@ extension MemoryProvider {
     insert(pieces.slices, joined, parts, metadata, request)
   }
 
-  private func holdsWhole(_ request: Request) -> Bool {
+  func holdsWhole(_ request: Request) -> Bool {
     let whole = store.lookup(request.key, now: request.now) { record in
       !RecordHead.isPart(record.head) && RecordHead.selects(record.head, request.head.fields)
     }

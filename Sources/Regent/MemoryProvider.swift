@@ -1,7 +1,7 @@
 // The memory cache as a provider: the rules are RegentCaching's, the keeping is the store's. A record's own head is
 // [metadata | length of the selecting values | selecting values | the response's own lines].
 
-import RegentCaching
+public import RegentCaching
 import RegentHTTP
 import RegentLoop
 public import RegentStorage
@@ -33,9 +33,9 @@ public final class MemoryProvider: ResponseHandler {
       if reason != .requestMaxStale { response.revalidation = candidate(record, head, request) }
       return response
     case .validate(let reason):
-      throw Unhandled(reason.fwd, candidate: candidate(record, head, request))
+      throw Unhandled(because: reason, candidate: candidate(record, head, request))
     case .no(let reason):
-      throw Unhandled(reason.fwd)
+      throw Unhandled(because: reason)
     }
   }
 
@@ -80,6 +80,12 @@ public final class MemoryProvider: ResponseHandler {
       return invalidate(response, request)
     }
     keep(response, request, since: request.mark)
+  }
+
+  public func refusal(of response: Response, for request: Request) -> RefusalReason? {
+    if response.body.count ?? 0 > store.maxObject { return .tooLarge }
+    if let mark = request.mark, mark != store.mark(request.key) { return .invalidated }
+    return response.status == 206 && holdsWhole(request) ? .partial : nil
   }
 
   /// Keeps what may be kept, unless the key was invalidated since the mark was made.
@@ -175,8 +181,10 @@ extension Response {
   /// Whether this answer, which is not stored, says that what was stored is none any more.
   fileprivate func denies(_ request: Request) -> Bool {
     // A 304 speaks of what is stored, be it an error. What the client forbade to keep is not kept, but what was kept
-    // before stays as true as it was.
-    if cacheStatus.fwdStatus == 304 { return storability != .refuse(.requestNoStore) }
+    // before stays as true as it was; as does what was confirmed for this once.
+    if cacheStatus.fwdStatus == 304 {
+      return storability != .refuse(.requestNoStore) && storability != .refuse(.weaklyConfirmed)
+    }
     // An answer that only who asked for it forbids to store says nothing of it.
     if case .refuse(let reason) = storability, reason.concernsRequestOnly { return false }
     // An origin in trouble says nothing of what is stored.

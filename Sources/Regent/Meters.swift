@@ -1,5 +1,6 @@
 // What is counted: one set of counters for each loop, written by that loop alone and summed when somebody reads.
 
+import RegentCaching
 import Synchronization
 
 /// A count that one thread writes and any may read.
@@ -27,6 +28,38 @@ final class DomainMeters: Sendable {
   let bytesIn = Counter()
   let bytesOut = Counter()
   let latency = LatencyHistogram()
+  let forwarded = ReasonCounters<FwdReason>()
+  let validated = ReasonCounters<MissReason>()
+  let staleFor = ReasonCounters<StaleReason>()
+  let refused = ReasonCounters<RefusalReason>()
+
+  /// Counts the reasons that Cache-Status gives; a plain hit has none.
+  func count(_ status: CacheStatus) {
+    switch status.outcome {
+    case .hit: hits.add(1)
+    case .forwarded(let reason):
+      misses.add(1)
+      forwarded.add(reason)
+    }
+    switch status.detail {
+    case .none: break
+    case .miss(let reason): validated.add(reason)
+    case .refused(let reason): refused.add(reason)
+    case .stale(let reason):
+      stale.add(1)
+      staleFor.add(reason)
+    }
+  }
+}
+
+/// How often each of a closed list of reasons was given.
+final class ReasonCounters<Reason: CaseIterable & Hashable & Sendable>: Sendable {
+  private final class Box: Sendable { let counter = Counter() }
+
+  private let boxes: [Reason: Box] = Dictionary(uniqueKeysWithValues: Reason.allCases.map { ($0, Box()) })
+
+  func add(_ reason: Reason) { boxes[reason]?.counter.add(1) }
+  func count(_ reason: Reason) -> Int { boxes[reason]?.counter.count ?? 0 }
 }
 
 /// What happened at one place of the chain on one loop.

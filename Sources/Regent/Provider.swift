@@ -18,6 +18,14 @@ public protocol Provider: Sendable {
 public protocol ResponseHandler: Provider {
   /// Sees a response to a request that it let pass; of several handlers the one nearest to the answer sees it first.
   func handle(_ response: Response, for request: Request) async
+
+  /// Why it is not going to keep a response that it is about to see and that the rules allow to keep; nil where it is,
+  /// as far as can be known before the body is here. Cache-Status says so. Without an implementation of its own: nil.
+  func refusal(of response: Response, for request: Request) -> RefusalReason?
+}
+
+extension ResponseHandler {
+  public func refusal(of response: Response, for request: Request) -> RefusalReason? { nil }
 }
 
 /// A provider's word that it cannot answer, with what it found out.
@@ -32,6 +40,8 @@ public struct Unhandled: Error, Sendable {
   public let variants: [Candidate]
   /// What the cache had removed when it looked: what is fetched now is stored only if nothing was removed since.
   public let mark: RemovalMark?
+  /// Why what is stored could not answer by itself; nil where nothing that could is stored.
+  public private(set) var cause: MissReason?
 
   public init(
     _ reason: FwdReason? = nil, candidate: Candidate? = nil, missing: MissingPart? = nil,
@@ -42,5 +52,14 @@ public struct Unhandled: Error, Sendable {
     self.missing = missing
     self.variants = variants
     self.mark = mark ?? candidate?.mark
+  }
+
+  /// The word that a decision about a stored response comes to.
+  public init(
+    because cause: MissReason, candidate: Candidate? = nil, missing: MissingPart? = nil,
+    mark: RemovalMark? = nil
+  ) {
+    self.init(cause.fwd, candidate: candidate, missing: missing, mark: mark)
+    self.cause = cause
   }
 }

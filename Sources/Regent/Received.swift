@@ -33,7 +33,7 @@ struct Received {
     let status = UInt16(head.status)
     var response = Response(
       status: head.status, fields: .parsed(head.fields), body: body,
-      cacheStatus: CacheStatus(.forwarded(request.forwarded)))
+      cacheStatus: CacheStatus(.forwarded(request.forwarded), detail: request.cause?.detail ?? .none))
     response.storability = Storability.decide(
       method: request.method, requestFields: request.head.fields, requestDirectives: request.directives,
       status: status, responseFields: head.fields, policy: request.domain.policy)
@@ -50,7 +50,9 @@ struct Received {
       if request.head.fields.contains(.authorization) { response.metadata?.flags.insert(.authorized) }
       response.cacheStatus.ttl = response.metadata?.remainingFreshness(
         policy: request.domain.policy, now: responseTime)
-    } else if case .refuse(let reason) = response.storability, request.forwarded != .bypass {
+    } else if case .refuse(let reason) = response.storability, request.forwarded != .bypass,
+      request.forwarded != .method || reason != .method
+    {
       response.cacheStatus.detail = .refused(reason)
     }
     return response
@@ -106,9 +108,7 @@ struct Received {
   private func freshened(_ candidate: Candidate, _ request: Request) -> Fields? {
     // Without a condition there is nothing that a 304 could confirm.
     if head.status == 304, candidate.metadata.hasValidator {
-      let fields = candidate.fields
-      let wasOnlyTag = request.candidate != nil && fields.contains(.etag)
-      return Validation.freshened(stored: fields, by: head.fields, wasOnlyTag: wasOnlyTag)
+      return Validation.freshened(stored: candidate.fields, by: head.fields)
     }
     guard request.method == .head, head.status == 200, candidate.metadata.status == 200,
       let length = candidate.body.count
@@ -119,8 +119,27 @@ struct Received {
   /// The stored response that a 304 or the answer to a HEAD confirms, with the fields that it brings (RFC 9111 sections
   /// 4.3.4 and 4.3.5); they may forbid to store it again. Nil where it confirms another one.
   private func confirm(_ candidate: Candidate, _ request: Request) -> Response? {
-    guard let fields = freshened(candidate, request) else { return nil }
+    guard let fields = freshened(candidate, request) else { return unchanged(candidate, request) }
     return renewed(candidate, fields, candidate.body, candidate.parts, request)
+  }
+
+  /// The stored response as it is, where a 304 lets it answer this once but must not change it (RFC 9111 section 4.3.4).
+  private func unchanged(_ candidate: Candidate, _ request: Request) -> Response? {
+    guard head.status == 304, request.candidate != nil,
+      Validation.permitsOnce(stored: candidate.fields, by: head.fields)
+    else { return nil }
+    let metadata = candidate.metadata
+    var response = Response(
+      status: Int(metadata.status), fields: .parsed(candidate.fields), body: candidate.body,
+      cacheStatus: CacheStatus(
+        .forwarded(request.forwarded), fwdStatus: 304,
+        ttl: metadata.remainingFreshness(policy: request.domain.policy, now: responseTime),
+        detail: .refused(.weaklyConfirmed)))
+    response.metadata = metadata
+    response.age = metadata.currentAge(now: responseTime)
+    if candidate.parts != nil { response.parts = candidate.parts }
+    response.storability = .refuse(.weaklyConfirmed)
+    return response
   }
 
   /// A stored response with the fields that this answer left it.
@@ -146,7 +165,9 @@ struct Received {
       status: Int(status), fields: .parsed(kept), body: body,
       cacheStatus: CacheStatus(
         .forwarded(request.forwarded), fwdStatus: head.status == 200 ? nil : UInt16(head.status),
-        ttl: metadata.remainingFreshness(policy: policy, now: responseTime)))
+        ttl: metadata.remainingFreshness(policy: policy, now: responseTime),
+        detail: request.cause?.detail ?? .none))
+    if case .refuse(let reason) = storability { response.cacheStatus.detail = .refused(reason) }
     response.metadata = metadata
     response.age = metadata.currentAge(now: responseTime)
     if parts != nil { response.parts = parts }

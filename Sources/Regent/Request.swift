@@ -24,6 +24,8 @@ public final class Request: Sendable {
   public let variants: [Candidate]
   /// Why the nearest cache could not answer.
   public let forwarded: FwdReason
+  /// Why what is stored in it could not answer by itself.
+  let cause: MissReason?
   /// What a cache had removed when it passed the request on.
   let mark: RemovalMark?
   /// The method to be asked with: the client's own, or GET behind an answer to a HEAD.
@@ -37,10 +39,11 @@ public final class Request: Sendable {
   init(
     _ routed: RoutedHead, directives: RequestDirectives, wall: Int64, now: Int64, body: (any RequestBody)?,
     candidate: Candidate? = nil, missing: MissingPart? = nil, variants: [Candidate] = [],
-    forwarded: FwdReason = .bypass, mark: RemovalMark? = nil, method: Method? = nil,
+    forwarded: FwdReason = .bypass, cause: MissReason? = nil, mark: RemovalMark? = nil, method: Method? = nil,
     client: LoopBound<ClientConnection>? = nil, isBehind: Bool = false, meters: LoopMeters
   ) {
     self.isBehind = isBehind
+    self.cause = cause
     self.mark = mark
     self.method = method ?? routed.head.method
     self.client = client
@@ -79,14 +82,15 @@ public final class Request: Sendable {
       candidate: candidate ?? unhandled.candidate, missing: missing ?? unhandled.missing,
       variants: variants.isEmpty ? unhandled.variants : variants,
       forwarded: forwarded == .bypass ? unhandled.reason ?? .bypass : forwarded,
-      mark: mark ?? unhandled.mark, method: method, client: client, meters: meters)
+      cause: cause ?? unhandled.cause, mark: mark ?? unhandled.mark, method: method, client: client,
+      meters: meters)
   }
 
   /// The same request, to be asked for the whole of what the stored response was to stand for.
   func withoutCandidate() -> Request {
     Request(
-      routed, directives: directives, wall: wall, now: now, body: body, forwarded: forwarded, mark: mark,
-      method: method, client: client, isBehind: isBehind, meters: meters)
+      routed, directives: directives, wall: wall, now: now, body: body, forwarded: forwarded,
+      cause: cause, mark: mark, method: method, client: client, isBehind: isBehind, meters: meters)
   }
 
   /// The request that revalidates a candidate behind an answer that has left already: no client, no directives, and

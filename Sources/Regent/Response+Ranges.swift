@@ -75,7 +75,7 @@ extension Response {
       ResponseBody.stream(stream).leaveUnread()
     }
     var answer = self
-    answer.status = 206
+    answer.become(206)
     answer.fields = .parsed(fields)
     answer.body = pieces.body
     return answer
@@ -86,9 +86,10 @@ extension Response {
     body.leaveUnread()
     let value = String(decoding: ContentRange.unsatisfied(complete: length).value, as: UTF8.self)
     var answer = Response(
-      status: 416, text: "The range lies outside of the \(length) bytes that there are.\n",
+      status: status, text: "The range lies outside of the \(length) bytes that there are.\n",
       fields: [(.contentRange, value)])
     answer.cacheStatus = cacheStatus
+    answer.become(416)
     return answer
   }
 }

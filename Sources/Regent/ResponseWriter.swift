@@ -33,11 +33,13 @@ final class ResponseWriter {
   ) {
     guard keepAlive, version == .http11, let answer = RecentAnswers.Answer(response, ending, to: routed)
     else {
-      return compose(response, ending: ending, keepAlive: keepAlive, version: version, now: now, to: &writer)
+      return compose(
+        response, ending: ending, keepAlive: keepAlive, version: version, for: routed, now: now, to: &writer)
     }
     if recent.append(answer, onto: &writer.bytes) { return }
     let start = writer.bytes.count
-    compose(response, ending: ending, keepAlive: keepAlive, version: version, now: now, to: &writer)
+    compose(
+      response, ending: ending, keepAlive: keepAlive, version: version, for: routed, now: now, to: &writer)
     recent.note(answer, writer.bytes[start...])
   }
 
@@ -50,11 +52,12 @@ final class ResponseWriter {
   }
 
   private func compose(
-    _ response: Response, ending: Ending, keepAlive: Bool, version: HTTPVersion, now: Int64,
-    to writer: inout MessageWriter
+    _ response: Response, ending: Ending, keepAlive: Bool, version: HTTPVersion, for routed: RoutedHead?,
+    now: Int64, to writer: inout MessageWriter
   ) {
     writer.statusLine(response.status)
-    if keepAlive, version == .http11, writePlainHit(response, ending, to: &writer) { return }
+    let hasRules = routed?.domain.hasKeyRules == true
+    if keepAlive, version == .http11, !hasRules, writePlainHit(response, ending, to: &writer) { return }
     writeFields(response, now: now, to: &writer)
     switch ending {
     case .length(let length): writer.field(.contentLength, decimal: length)
@@ -66,7 +69,7 @@ final class ResponseWriter {
     } else if version == .http10 {
       writer.field(.connection, "keep-alive")
     }
-    writeTail(response.cacheStatus, to: &writer)
+    writeTail(response.cacheStatus, routed, to: &writer)
     if let failure = response.failure { write(failure, to: &writer) }
     writer.endHead()
   }
@@ -101,10 +104,20 @@ final class ResponseWriter {
     own.block.copy(own.range, onto: &writer.bytes)
   }
 
-  private func writeTail(_ status: CacheStatus, to writer: inout MessageWriter) {
+  private func writeTail(_ status: CacheStatus, _ routed: RoutedHead?, to writer: inout MessageWriter) {
     writer.bytes.append(contentsOf: tail)
-    status.append(onto: &writer.bytes, name: name)
+    let key = routed.map { Self.tellsKey(status, $0) ? $0.keyPieces : [] } ?? []
+    status.append(onto: &writer.bytes, name: name, key: key)
     writer.endLine()
+  }
+
+  /// The key is told where nothing was found under it, or where the domain's rules make it another one than the URL.
+  private static func tellsKey(_ status: CacheStatus, _ routed: RoutedHead) -> Bool {
+    switch status.outcome {
+    case .forwarded(.bypass), .forwarded(.method): false
+    case .forwarded: true
+    case .hit: routed.domain.hasKeyRules
+    }
   }
 
   private func writeFields(_ response: Response, now: Int64, to writer: inout MessageWriter) {

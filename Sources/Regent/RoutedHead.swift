@@ -34,6 +34,13 @@ final class RoutedHead: Sendable {
     self.refusal = refusal
   }
 
+  /// What the key was made of, for people to read: domain, path and query. Credentials never are among it.
+  var keyPieces: [ArraySlice<UInt8>] {
+    let bytes = head.fields.bytes
+    let target = [Array(domain.name.utf8)[...], [0x20], path.isEmpty ? [0x2F] : bytes[path]]
+    return query.map { target + [[0x3F], bytes[$0]] } ?? target
+  }
+
   private static let conditions = FieldNameSet([.ifNoneMatch, .ifModifiedSince, .range])
 }
 

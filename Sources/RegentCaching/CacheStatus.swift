@@ -67,8 +67,11 @@ public struct CacheStatus: Sendable, Equatable {
 
   /// Appends the member, such as `Regent; hit; ttl=54`.
   ///
-  /// - Parameter name: This cache's name, a structured-field token.
-  public func append(onto bytes: inout [UInt8], name: [UInt8]) {
+  /// - Parameters:
+  ///   - name: This cache's name, a structured-field token.
+  ///   - key: What the key was made of, in pieces that people can read (RFC 9211 section 2.7); none to leave it out.
+  ///     One that is longer than ``longestKey`` or not all of printable ASCII is left out.
+  public func append(onto bytes: inout [UInt8], name: [UInt8], key: [ArraySlice<UInt8>] = []) {
     bytes.append(contentsOf: name)
     switch outcome {
     case .hit: bytes.append(text: "; hit")
@@ -86,9 +89,26 @@ public struct CacheStatus: Sendable, Equatable {
       bytes.append(text: "; ttl=")
       Decimal.append(Int(ttl), to: &bytes)
     }
+    if !key.isEmpty { append(key, onto: &bytes) }
     guard detail != .none else { return }
     bytes.append(text: "; detail=")
     bytes.append(text: detail.text)
+  }
+
+  /// The longest key, in bytes, that is told.
+  public static let longestKey = 512
+
+  /// A structured-field string (RFC 9651 section 3.3.3).
+  private func append(_ key: [ArraySlice<UInt8>], onto bytes: inout [UInt8]) {
+    guard key.reduce(0, { $0 + $1.count }) <= Self.longestKey,
+      key.allSatisfy({ $0.allSatisfy { (0x20...0x7E).contains($0) } })
+    else { return }
+    bytes.append(text: "; key=\"")
+    for byte in key.joined() {
+      if byte == .quote || byte == .backslash { bytes.append(.backslash) }
+      bytes.append(byte)
+    }
+    bytes.append(.quote)
   }
 }
 

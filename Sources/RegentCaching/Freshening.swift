@@ -10,16 +10,21 @@ extension Validation {
   /// Date and Age are not among the fields; ``StoredMetadata`` takes them from the 304.
   ///
   /// - Parameters:
-  ///   - wasOnlyTag: Whether the request that the 304 answers had the stored tag in If-None-Match, and no other. Then
-  ///     a strong tag in the 304 confirms a weak one that is spelled alike, and the stored one stays: origins
-  ///     that compress what they send weaken its tag, and forget to do so in a 304, which has nothing to compress.
   ///   - limit: The most bytes of names and values together.
   public static func freshened(
-    stored: Fields, by notModified: Fields, wasOnlyTag: Bool = false, limit: Int = 32 << 10
+    stored: Fields, by notModified: Fields, limit: Int = 32 << 10
   ) -> Fields? {
-    if speaks(notModified, of: stored) { return updated(stored, by: notModified, limit: limit) }
-    guard wasOnlyTag, weakens(stored, notModified) else { return nil }
-    return updated(stored, by: notModified, keeping: FieldNameSet([.etag]), limit: limit)
+    speaks(notModified, of: stored) ? updated(stored, by: notModified, limit: limit) : nil
+  }
+
+  /// Whether a 304 with a strong tag, to a question about one weak tag that is spelled alike, says that this stored
+  /// response may answer. It must not change what is stored (section 4.3.4), and says nothing against it: origins
+  /// that compress what they send weaken its tag, and forget to do so in a 304, which has nothing to compress.
+  public static func permitsOnce(stored: Fields, by notModified: Fields) -> Bool {
+    guard let new = notModified.first(.etag), let old = stored.first(.etag), let newTag = EntityTag(new.span),
+      let oldTag = EntityTag(old.span)
+    else { return false }
+    return oldTag.isWeak && !newTag.isWeak && EntityTag.sameOpaque(new.span, newTag, old.span, oldTag)
   }
 
   /// The stored fields as a 200 to a HEAD leaves them (section 4.3.5); nil where it does not speak of this response,
@@ -37,11 +42,9 @@ extension Validation {
     return updated(stored, by: head, limit: limit)
   }
 
-  private static func updated(
-    _ stored: Fields, by message: Fields, keeping kept: FieldNameSet = FieldNameSet(), limit: Int
-  ) -> Fields? {
+  private static func updated(_ stored: Fields, by message: Fields, limit: Int) -> Fields? {
     let exclusions = StoredFields.Exclusions(message)
-    let update = message.lines.filter { !kept.contains($0.name) && updates($0, message, exclusions) }
+    let update = message.lines.filter { updates($0, message, exclusions) }
     var known = FieldNameSet()
     for line in update { known.insert(line.name) }
     var result = Fields()
@@ -64,14 +67,6 @@ extension Validation {
     }
     guard let new = notModified.first(.lastModified) else { return true }
     return stored.first(.lastModified).map { $0 == new } ?? false
-  }
-
-  /// Whether the 304 has a strong tag where a weak one is stored, and both are spelled alike.
-  private static func weakens(_ stored: Fields, _ notModified: Fields) -> Bool {
-    guard let new = notModified.first(.etag), let old = stored.first(.etag), let newTag = EntityTag(new.span),
-      let oldTag = EntityTag(old.span)
-    else { return false }
-    return oldTag.isWeak && !newTag.isWeak && EntityTag.sameOpaque(new.span, newTag, old.span, oldTag)
   }
 
   /// Whether a line of a message changes the stored response (section 3.2): not what is never stored, and not

@@ -31,6 +31,9 @@ public enum MissReason: String, Sendable, CaseIterable {
     case .networkOnly: .bypass
     }
   }
+
+  /// What Cache-Status says of it beside ``fwd``; nothing where that word says it all.
+  public var detail: CacheDetail { self == .stale ? .none : .miss(self) }
 }
 
 /// Why a response is served although it is stale.
@@ -56,7 +59,8 @@ public enum RefusalReason: String, Sendable, CaseIterable {
   case method
   /// An interim response, or a 304, is no response to store.
   case status
-  /// A 206 that does not say which one part it is, or a 416, which only the asking for one brought about (section 3.3).
+  /// A 206 that does not say which one part it is or is stored as a whole, or a 416, which only the asking for one
+  /// brought about (section 3.3).
   case partial
   /// The domain's policy stores nothing.
   case networkOnly = "network-only"
@@ -82,6 +86,12 @@ public enum RefusalReason: String, Sendable, CaseIterable {
   case requestCookie = "request-cookie"
   /// The status is not heuristically cacheable and there is no explicit freshness (section 3).
   case noExplicitFreshness = "no-explicit-freshness"
+  /// It is larger than what the store takes, `max-object`.
+  case tooLarge = "too-large"
+  /// What is stored for its target was made invalid while it was fetched (section 4.4).
+  case invalidated
+  /// A 304's strong tag answers the question about a weak one, and must not change what is stored (section 4.3.4).
+  case weaklyConfirmed = "weakly-confirmed"
   /// Neither freshness nor a validator nor a stale window: a stored copy could never be used.
   case neverReusable = "never-reusable"
 

@@ -3,9 +3,9 @@
 import RegentCaching
 import Testing
 
-private func written(_ status: CacheStatus) -> String {
+private func written(_ status: CacheStatus, key: [String] = []) -> String {
   var bytes: [UInt8] = []
-  status.append(onto: &bytes, name: Array("Regent".utf8))
+  status.append(onto: &bytes, name: Array("Regent".utf8), key: key.map { Array($0.utf8)[...] })
   return String(decoding: bytes, as: UTF8.self)
 }
 
@@ -33,6 +33,25 @@ func statusWhole() {
   let status = CacheStatus(
     .forwarded(.uriMiss), fwdStatus: 200, stored: true, collapsed: true, ttl: 7, detail: .refused(.private))
   #expect(written(status) == "Regent; fwd=uri-miss; fwd-status=200; stored; collapsed; ttl=7; detail=private")
+}
+
+@Test(
+  "RFC 9211 2.7 the key is a string of RFC 9651 section 3.3.3, and left out where it would be none",
+  arguments: [
+    (["a /"], "; key=\"a /\""), (["a ", "/x", "?", "y=\"\\"], "; key=\"a /x?y=\\\"\\\\\""), ([], ""),
+    (["a /\u{E4}"], ""), (["a /\u{7F}"], ""), (["\t"], ""),
+    ([String(repeating: "k", count: 512)], "; key=\"\(String(repeating: "k", count: 512))\""),
+    ([String(repeating: "k", count: 512), "k"], ""),
+  ])
+func statusKey(pieces: [String], text: String) {
+  let status = CacheStatus(.forwarded(.uriMiss), ttl: 1, detail: .refused(.method))
+  #expect(written(status, key: pieces) == "Regent; fwd=uri-miss; ttl=1\(text); detail=method")
+}
+
+@Test(
+  "a reason to ask again is told where the word of RFC 9211 does not say it", arguments: MissReason.allCases)
+func missDetails(reason: MissReason) {
+  #expect(reason.detail == (reason == .stale ? .none : .miss(reason)))
 }
 
 @Test("RFC 9211 2.2 the registered words", arguments: FwdReason.allCases)

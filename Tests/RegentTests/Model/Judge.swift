@@ -92,7 +92,7 @@ extension Model {
     _ answer: Answer, _ entry: Entry, _ message: Told, _ request: Asked
   ) -> String? {
     var reason = "4.3.4: the 304 does not identify number \(entry.serial)"
-    for edition in confirmed(entry, message, request) {
+    for edition in confirmed(entry, message, request) + confirmedOnce(entry, message, request) {
       let age = section423(edition, now: message.responseTime)
       guard
         let why = forbidsForm(answer, edition, entry.body, entry.whole, request, isValidated: true)

@@ -94,11 +94,9 @@ final class Model {
   func confirmed(_ entry: Entry, _ message: Told, _ request: Asked) -> [Edition] {
     entry.editions.filter {
       isAsked(message, entry, $0, request) && identifies(message.fields, $0.fields)
-        || suitable(entry, $0, request) == nil && confirmsWeakly(message, $0.fields)
     }.map {
       var edition = $0
-      let kept: Set<String> = identifies(message.fields, $0.fields) ? [] : ["etag"]
-      edition.fields = updated($0.fields, by: message.fields, keeping: kept)
+      edition.fields = updated($0.fields, by: message.fields)
       edition.optional.subtract(message.fields.names.subtracting(section31(message.fields)))
       edition.optional.formUnion(directives(edition.fields).fields(of: "no-cache"))
       edition.message = message.fields

@@ -11,9 +11,13 @@ extension Model {
     return true
   }
 
-  /// Whether it is strong where the weak tag that is spelled alike is stored and was the only one asked about. By its
-  /// letter section 4.3.4 would have such a response fetched anew; by section 13.1.2 of RFC 9110 the origin has said
-  /// that it is current. Then the stored tag stays.
+  /// The editions that a 304 lets answer this once and must not change: by section 13.1.2 of RFC 9110 the origin has
+  /// said that they are current, by section 4.3.4 its strong tag is none of theirs.
+  func confirmedOnce(_ entry: Entry, _ message: Told, _ request: Asked) -> [Edition] {
+    entry.editions.filter { suitable(entry, $0, request) == nil && confirmsWeakly(message, $0.fields) }
+  }
+
+  /// Whether it is strong where the weak tag that is spelled alike is stored and was the only one asked about.
   func confirmsWeakly(_ message: Told, _ stored: Lines) -> Bool {
     guard let tag = message.fields.first("etag"), let other = stored.first("etag") else { return false }
     return other.hasPrefix("W/") && tag == opaque(other)
@@ -23,8 +27,8 @@ extension Model {
   private func opaque(_ tag: String) -> String { tag.hasPrefix("W/") ? String(tag.dropFirst(2)) : tag }
 
   /// Section 3.2: the stored fields with those of a newer message.
-  func updated(_ stored: Lines, by newer: Lines, keeping kept: Set<String> = []) -> Lines {
-    let exempt = section31(newer).union(["content-length", "content-encoding", "content-range"]).union(kept)
+  func updated(_ stored: Lines, by newer: Lines) -> Lines {
+    let exempt = section31(newer).union(["content-length", "content-encoding", "content-range"])
     var result = Lines()
     for (name, value) in stored.all where exempt.contains(name) || !newer.has(name) {
       result.add(name, value)
