@@ -91,10 +91,13 @@ extension Response {
     }
     self.init(
       status: status, fields: .parsed(fields), body: body,
-      cacheStatus: CacheStatus(.forwarded(request.forwarded)))
+      cacheStatus: CacheStatus(.forwarded(request.forwarded), detail: request.cause?.detail ?? .none))
     storability = Storability.decide(
       method: request.method, requestFields: request.head.fields, requestDirectives: request.directives,
       status: UInt16(clamping: status), responseFields: fields, policy: request.domain.policy)
+    if case .refuse(let reason) = storability, request.forwarded != .bypass, request.forwarded != .method {
+      cacheStatus.detail = .refused(reason)
+    }
     guard storability.keeps else { return }
     fields = request.domain.policy.stripped(fields, storability)
     self.fields = .parsed(fields)

@@ -22,8 +22,6 @@ public struct Record: Sendable {
     if let stream { return .stream(stream) }
     return .packed(Slice(block, bodyRange))
   }
-  /// The own head and the body behind it, where the body is packed: they lie side by side. Else the head alone.
-  public var headAndPackedBody: Slice { Slice(block, Int(keyCount)..<block.capacity) }
   /// The length of the body in bytes.
   public var bodyCount: Int { stream?.total ?? bodyRange.count }
 
