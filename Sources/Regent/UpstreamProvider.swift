@@ -12,8 +12,8 @@ public final class UpstreamProvider: Provider {
   public let name = "upstream"
   private let origins: LoopLocal<[Origin?]>
   private let identities: [OriginIdentity?]
-  private let timeouts: Configuration.Timeouts
-  private let via: [UInt8]
+  let timeouts: Configuration.Timeouts
+  let via: [UInt8]
   private let bodyWindow = 512 << 10
 
   init(_ configuration: Configuration, group: LoopGroup, resolver: Resolver, meters: [LoopMeters]) {
@@ -88,61 +88,6 @@ public final class UpstreamProvider: Provider {
     }
   }
 
-  private func ask(
-    _ connection: OriginConnection, _ request: Request, _ identity: OriginIdentity
-  ) async throws(Failure) -> ResponseHead {
-    let loop = connection.stream.loop
-    var writer = MessageWriter(reusing: loop.takeBuffer())
-    defer { loop.giveBack(writer.takeBytes()) }
-    writer.head(asking: identity, request, via: via)
-    do throws(StreamError) {
-      try await connection.stream.write(writer.bytes, stall: timeouts.writeStall)
-    } catch {
-      // It may have answered and closed before it read everything: its answer decides.
-      guard case .system = error else { throw Failure(awaiting: error) }
-      connection.sentWhole = false
-    }
-    guard let body = request.body else {
-      connection.stream.setDeadline(in: timeouts.firstByte)
-      return try await connection.head(for: request)
-    }
-    return try await upload(body, request, connection)
-  }
-
-  /// Sends the content while the answer is awaited already: an early one ends the sending.
-  private func upload(
-    _ body: any RequestBody, _ request: Request, _ connection: OriginConnection
-  ) async throws(Failure) -> ResponseHead {
-    let loop = connection.stream.loop
-    let bound = LoopBound(connection, loop)
-    let stall = timeouts.writeStall
-    let patience = timeouts.firstByte
-    connection.sentWhole = false
-    let sending = Task(executorPreference: loop) { () -> Failure? in
-      let connection = bound.value
-      var upload = Upload(body, connection.stream, stall: stall)
-      let failure = await upload.run()
-      connection.sentWhole = upload.isWhole
-      if failure != nil { connection.stream.interruptReading() }
-      connection.stream.setDeadline(in: patience)
-      return failure
-    }
-    do throws(Failure) {
-      let head = try await connection.head(for: request)
-      body.abandon()
-      // Also the last bytes, which are read from the client already: an origin that has answered may never take them.
-      connection.stream.interruptWriting()
-      _ = await sending.value
-      connection.stream.setDeadline(nil)
-      return head
-    } catch {
-      body.abandon()
-      connection.stream.interruptWriting()
-      if let failure = await sending.value, error == .closedBeforeResponse { throw failure }
-      throw error
-    }
-  }
-
   // MARK: Answering
 
   private func respond(
@@ -182,54 +127,5 @@ public final class UpstreamProvider: Provider {
     let timeouts = timeouts
     Task(executorPreference: loop) { await bound.value.fill(writer, framing, keepAlive: keepAlive, timeouts) }
     return .stream(stream)
-  }
-}
-
-extension MessageWriter {
-  /// The head that asks an origin for a request's answer.
-  mutating func head(asking identity: OriginIdentity, _ request: Request, via: [UInt8]) {
-    let fields =
-      request.isForCache
-      ? request.head.fields.withoutUnkeyed(keyed: request.keyedFields) : request.head.fields
-    requestLine(request.method, identity: identity, request: request)
-    field(.host, bytes: identity.authority)
-    forwarded(fields, except: RequestFields.kept(from: request))
-    if request.asksToConfirm {
-      var conditions = Fields()
-      request.addConditions(to: &conditions)
-      for line in conditions.lines { self.line(line, of: conditions) }
-    }
-    if let missing = request.missing {
-      field(.range, bytes: missing.gap.range)
-      if let validator = missing.validator { field(.ifRange, bytes: validator.value) }
-    }
-    switch request.body?.framing {
-    case .length(let length)?: field(.contentLength, decimal: length)
-    case .chunked?: field(.transferEncoding, "chunked")
-    case nil, .some(.none), .untilClose?:
-      if request.head.framing == .length(0) { field(.contentLength, decimal: 0) }
-    }
-    field(.via, bytes: via)
-    endHead()
-  }
-
-  mutating func requestLine(_ method: Method, identity: OriginIdentity, request: Request) {
-    let asked = request.head.target
-    // RFC 9112 section 3.2.4: OPTIONS for an origin as a whole, in either form, is asked with an asterisk.
-    let isServerWide = asked.pathIsRoot && asked.query == nil && request.method == .options
-    if asked.form == .asterisk || isServerWide { return requestLine(request.method, target: [0x2A]) }
-    var target = identity.basePath
-    target.append(contentsOf: request.pathBytes)
-    if let query = request.queryBytes {
-      target.append(0x3F)
-      target.append(contentsOf: query)
-    }
-    requestLine(method, target: target[...])
-  }
-
-  /// A field whose value is Regent's own and was checked when it was made.
-  mutating func field(_ name: FieldName, bytes value: [UInt8]) {
-    guard let value = FieldValue(validating: value) else { return }
-    field(name, value)
   }
 }

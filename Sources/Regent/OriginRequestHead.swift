@@ -1,0 +1,54 @@
+// The head that asks an origin: the client's own fields as far as they concern the origin, the conditions that stored
+// responses make, and what Regent says of itself.
+
+import RegentCaching
+import RegentHTTP
+
+extension MessageWriter {
+  /// The head that asks an origin for a request's answer.
+  mutating func head(asking identity: OriginIdentity, _ request: Request, via: [UInt8]) {
+    let fields =
+      request.isForCache
+      ? request.head.fields.withoutUnkeyed(keyed: request.keyedFields) : request.head.fields
+    requestLine(request.method, identity: identity, request: request)
+    field(.host, bytes: identity.authority)
+    forwarded(fields, except: RequestFields.kept(from: request))
+    if request.asksToConfirm {
+      var conditions = Fields()
+      request.addConditions(to: &conditions)
+      for line in conditions.lines { self.line(line, of: conditions) }
+    }
+    if let missing = request.missing {
+      field(.range, bytes: missing.gap.range)
+      if let validator = missing.validator { field(.ifRange, bytes: validator.value) }
+    }
+    switch request.body?.framing {
+    case .length(let length)?: field(.contentLength, decimal: length)
+    case .chunked?: field(.transferEncoding, "chunked")
+    case nil, .some(.none), .untilClose?:
+      if request.head.framing == .length(0) { field(.contentLength, decimal: 0) }
+    }
+    field(.via, bytes: via)
+    endHead()
+  }
+
+  mutating func requestLine(_ method: Method, identity: OriginIdentity, request: Request) {
+    let asked = request.head.target
+    // RFC 9112 section 3.2.4: OPTIONS for an origin as a whole, in either form, is asked with an asterisk.
+    let isServerWide = asked.pathIsRoot && asked.query == nil && request.method == .options
+    if asked.form == .asterisk || isServerWide { return requestLine(request.method, target: [0x2A]) }
+    var target = identity.basePath
+    target.append(contentsOf: request.pathBytes)
+    if let query = request.queryBytes {
+      target.append(0x3F)
+      target.append(contentsOf: query)
+    }
+    requestLine(method, target: target[...])
+  }
+
+  /// A field whose value is Regent's own and was checked when it was made.
+  mutating func field(_ name: FieldName, bytes value: [UInt8]) {
+    guard let value = FieldValue(validating: value) else { return }
+    field(name, value)
+  }
+}
