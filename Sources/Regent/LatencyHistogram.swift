@@ -1,26 +1,19 @@
 // Latencies in log-linear buckets, as in HdrHistogram (Tene): eight to each doubling, so a quantile is at most
 // an eighth off, in a fixed 2 KiB.
 
-import Synchronization
+import RegentLoop
 
 /// How long requests took, from their head to their last byte in the kernel's hands.
 final class LatencyHistogram: Sendable {
   private static let steps = 8
   private static let size = 36 * 8
-  private let buckets = Buckets()
-
-  private final class Buckets: Sendable {
-    // Written by one loop, read by any thread.
-    let counts: [CounterBox] = (0..<LatencyHistogram.size).map { _ in CounterBox() }
-  }
-
-  private final class CounterBox: Sendable { let counter = Counter() }
+  private let buckets = Counters(count: size)
 
   /// Counts one duration in nanoseconds.
   func record(_ nanoseconds: Int64) { record(nanoseconds, times: 1) }
 
   func record(_ nanoseconds: Int64, times: Int) {
-    buckets.counts[Self.bucket(nanoseconds)].counter.add(times)
+    buckets.add(times, at: Self.bucket(nanoseconds))
   }
 
   static func bucket(_ nanoseconds: Int64) -> Int {
@@ -39,7 +32,7 @@ final class LatencyHistogram: Sendable {
     return (Int64(8 + step + 1) << Int64(exponent - 3)) - 1
   }
 
-  var counts: [Int] { buckets.counts.map { $0.counter.count } }
+  var counts: [Int] { (0..<buckets.count).map { buckets[$0] } }
 
   /// The duration in nanoseconds that this part (0 to 1) of the counted ones did not exceed; 0 where nothing was counted.
   static func quantile(_ part: Double, of counts: [Int]) -> Int64 {

@@ -1,6 +1,7 @@
 // What is counted: one set of counters for each loop, written by that loop alone and summed when somebody reads.
 
 import RegentCaching
+import RegentLoop
 import Synchronization
 
 /// A count that one thread writes and any may read.
@@ -54,12 +55,16 @@ final class DomainMeters: Sendable {
 
 /// How often each of a closed list of reasons was given.
 final class ReasonCounters<Reason: CaseIterable & Hashable & Sendable>: Sendable {
-  private final class Box: Sendable { let counter = Counter() }
+  private let numbers: [Reason: Int]
+  private let counters: Counters
 
-  private let boxes: [Reason: Box] = Dictionary(uniqueKeysWithValues: Reason.allCases.map { ($0, Box()) })
+  init() {
+    numbers = Dictionary(uniqueKeysWithValues: zip(Reason.allCases, 0...))
+    counters = Counters(count: numbers.count)
+  }
 
-  func add(_ reason: Reason) { boxes[reason]?.counter.add(1) }
-  func count(_ reason: Reason) -> Int { boxes[reason]?.counter.count ?? 0 }
+  func add(_ reason: Reason) { numbers[reason].map { counters.add(1, at: $0) } }
+  func count(_ reason: Reason) -> Int { numbers[reason].map { counters[$0] } ?? 0 }
 }
 
 /// What happened at one place of the chain on one loop.

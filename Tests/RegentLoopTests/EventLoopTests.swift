@@ -4,7 +4,7 @@ import Testing
 
 @testable import RegentLoop
 
-@Suite("An event loop", .timeLimit(.minutes(20)))
+@Suite("An event loop", .timeLimit(.minutes(1)))
 struct EventLoopTests {
   @Test("keeps a task that was started on it, through every kind of wait")
   func tasksStay() async throws {
@@ -134,7 +134,7 @@ struct EventLoopTests {
   }
 }
 
-@Suite("A value of a loop's own", .timeLimit(.minutes(20)))
+@Suite("A value of a loop's own", .timeLimit(.minutes(1)))
 struct LoopLocalTests {
   @Test("is another one on every loop")
   func loopLocal() async throws {

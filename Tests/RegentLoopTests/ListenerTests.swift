@@ -5,7 +5,7 @@ import Testing
 
 @testable import RegentLoop
 
-@Suite("A listener", .timeLimit(.minutes(20)))
+@Suite("A listener", .timeLimit(.minutes(1)))
 struct ListenerTests {
   @Test("accepts more connections than fit into one batch, each of them whole")
   func batches() async throws {
@@ -75,7 +75,7 @@ struct ListenerTests {
   }
 }
 
-@Suite("A listening socket", .timeLimit(.minutes(20)))
+@Suite("A listening socket", .timeLimit(.minutes(1)))
 struct ListeningSocketTests {
   @Test("is bound once for every loop, all at one port of the system's choice")
   func shared() throws {
@@ -114,7 +114,7 @@ struct ListeningSocketTests {
   }
 }
 
-@Suite("Connecting", .timeLimit(.minutes(20)))
+@Suite("Connecting", .timeLimit(.minutes(1)))
 struct ConnectTests {
   @Test("to a port where nobody listens is refused")
   func refused() async throws {

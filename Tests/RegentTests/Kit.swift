@@ -26,7 +26,7 @@ private func parse(_ bytes: [UInt8]) throws(ParseError) -> RequestHead? {
 func request(
   _ line: String = "GET / HTTP/1.1", _ fields: String..., domain: Int = 0, now: Int64 = 1_000_000_000,
   policy: CachePolicy = CachePolicy(), names: DomainNames = DomainNames(),
-  meters: LoopMeters = LoopMeters(domains: 80, providers: 8), refusal: Failure? = nil,
+  meters: LoopMeters? = nil, refusal: Failure? = nil,
   candidate: Candidate? = nil,
   forwarded: FwdReason = .bypass
 ) throws -> Request {
@@ -43,7 +43,8 @@ func request(
     refusal: refusal)
   return Request(
     routed, directives: directives, wall: arrival, now: now, body: nil,
-    candidate: candidate, forwarded: forwarded, meters: meters)
+    candidate: candidate, forwarded: forwarded,
+    meters: meters ?? LoopMeters(domains: domain + 1, providers: 8))
 }
 
 /// Fields from lines of `Name: value`.

@@ -9,7 +9,7 @@ struct Liveness {
   /// The number of the response that must answer this request; nil where nothing must.
   mutating func owes(_ request: Asked, _ model: Model, now: Int64) -> Int? {
     guard let (entry, edition) = known[request.target], request.method == "GET" || request.method == "HEAD",
-      model.rules.kind != "network-only", !request.fields.has("cache-control"), !request.fields.has("pragma"),
+      model.rules.kind != "network-only", wantsNothingFresher(request, model), !request.fields.has("pragma"),
       !request.fields.has("range"), now >= edition.responseTime,
       model.remaining(edition, request.target, now: now) > 0,
       edition.selectors.allSatisfy({
@@ -19,6 +19,12 @@ struct Liveness {
     guard !isShadowed(entry, edition, request, model) else { return nil }
     owed += 1
     return entry.serial
+  }
+
+  /// Whether the request's directives (section 5.2.1) are none that what is fresh could fail to meet.
+  private func wantsNothingFresher(_ request: Asked, _ model: Model) -> Bool {
+    let content = ["max-stale", "only-if-cached", "no-transform", "stale-if-error"]
+    return model.directives(request.fields).all.allSatisfy { content.contains($0.name) }
   }
 
   /// Whether the cache may choose another one that it may have: section 4.1 prefers those with Vary, section 4 the newest.
