@@ -79,21 +79,11 @@ struct RecentHeads {
   /// A number by a head's length and some of its bytes: the first ones of a target, and those around its end.
   private static func tag(_ bytes: Span<UInt8>) -> UInt32? {
     guard bytes.count >= 32 else { return nil }
-    let near = word(bytes, 5) ^ (word(bytes, 13) &* 0x9E37_79B9_7F4A_7C15)
-    let far = word(bytes, bytes.count / 2 &- 4)
+    let near = bytes.word(at: 5) ^ (bytes.word(at: 13) &* 0x9E37_79B9_7F4A_7C15)
+    let far = bytes.word(at: bytes.count / 2 &- 4)
     let mixed = (near ^ (far &<< 7) ^ UInt64(bytes.count)) &* 0xD6E8_FEB8_6659_FD93
     return UInt32(truncatingIfNeeded: mixed &>> 32)
   }
 
   private static func place(_ tag: UInt32) -> Int { Int(tag &>> 24) }
-
-  /// Eight bytes in one load.
-  private static func word(_ bytes: Span<UInt8>, _ start: Int) -> UInt64 {
-    let eight = bytes.extracting(start..<start &+ 8)
-    let low =
-      UInt32(eight[0]) | UInt32(eight[1]) &<< 8 | UInt32(eight[2]) &<< 16 | UInt32(eight[3]) &<< 24
-    let high =
-      UInt32(eight[4]) | UInt32(eight[5]) &<< 8 | UInt32(eight[6]) &<< 16 | UInt32(eight[7]) &<< 24
-    return UInt64(low) | UInt64(high) &<< 32
-  }
 }

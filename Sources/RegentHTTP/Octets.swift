@@ -52,13 +52,13 @@ struct Octet8 {
 
 extension Span<UInt8> {
   /// Eight bytes as a little-endian word: one load once the optimizer has seen it.
-  @inline(__always) func word(at offset: Int) -> UInt64 {
+  @inlinable @inline(__always) public func word(at offset: Int) -> UInt64 {
     let eight = extracting(offset..<offset &+ 8)
     let low =
-      UInt32(eight[0]) | UInt32(eight[1]) << 8 | UInt32(eight[2]) << 16 | UInt32(eight[3]) << 24
+      UInt32(eight[0]) | UInt32(eight[1]) &<< 8 | UInt32(eight[2]) &<< 16 | UInt32(eight[3]) &<< 24
     let high =
-      UInt32(eight[4]) | UInt32(eight[5]) << 8 | UInt32(eight[6]) << 16 | UInt32(eight[7]) << 24
-    return UInt64(low) | UInt64(high) << 32
+      UInt32(eight[4]) | UInt32(eight[5]) &<< 8 | UInt32(eight[6]) &<< 16 | UInt32(eight[7]) &<< 24
+    return UInt64(low) | UInt64(high) &<< 32
   }
 
   /// The first offset in the range that the tests find; the range's end where there is none. Both tests
