@@ -73,7 +73,7 @@ sanitize-address: ## Runs the tests under AddressSanitizer, with its leak check
 	Scripts/sanitize address
 
 fuzz-smoke:
-	Fuzz/run 15
+	Fuzz/run 7
 
 fuzz: setup ## Fuzzes the parsers, 10 minutes a target (SECONDS_EACH=N for another time)
 	Fuzz/run $(SECONDS_EACH)
