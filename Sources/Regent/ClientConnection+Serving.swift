@@ -34,13 +34,16 @@ extension ClientConnection {
 
   /// Answers a request and those that the client sent without waiting; false where the connection must end.
   private func answer(_ first: Request) async throws -> Bool {
-    var writer = MessageWriter(reusing: loop.takeBuffer())
+    var writer = MessageWriter()
     defer { loop.giveBack(writer.takeBytes()) }
     var timing = Timing(start: loop.clock.now)
     holdsAnswers = false
     var request = first
     while true {
-      let answered = queue(await server.chain.respond(to: request), to: request, &writer, &timing)
+      let response = await server.chain.respond(to: request)
+      // Not before there is an answer: whoever waits for an origin holds no buffer.
+      if writer.bytes.capacity == 0 { writer = MessageWriter(reusing: loop.takeBuffer()) }
+      let answered = queue(response, to: request, &writer, &timing)
       try await send(answered.rest, &writer, &timing)
       guard answered.keepAlive, state == .serving else {
         try await flush(&writer, &timing)

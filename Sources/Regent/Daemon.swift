@@ -103,7 +103,12 @@ public enum Daemon {
         builder = builder.next(MemoryProvider(store: store), domains: set)
       case .fixtures:
         let files = try BlockingPool(name: "regent-files", threads: 2)
-        builder = builder.next(try FixturesProvider(configuration, files: files), domains: set)
+        // Domains without fixtures need not ask for them.
+        let fixed = configuration.domains.indices.filter {
+          configuration.domains[$0].hasFixtures && set.contains(number: $0)
+        }
+        .reduce(into: RequestDomain()) { $0.insert(RequestDomain($1)) }
+        builder = builder.next(try FixturesProvider(configuration, files: files), domains: fixed)
       case .upstream:
         let upstream = UpstreamProvider(configuration, group: group, resolver: try Resolver(), meters: meters)
         upstreams.append(upstream)
@@ -194,6 +199,10 @@ extension RequestDomain {
         .reduce(into: RequestDomain()) { $0.insert(RequestDomain($1)) }
     }
   }
+}
+
+extension RegentConfig.Domain {
+  fileprivate var hasFixtures: Bool { !fixtures.isEmpty || folder != nil }
 }
 
 extension ListenAddress {

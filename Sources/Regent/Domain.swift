@@ -9,6 +9,7 @@ public final class Domain: Sendable {
   /// The domain's number, from 0: its place in ``RequestDomain`` sets and in the counters.
   public let number: Int
   public let name: String
+  let nameBytes: [UInt8]
   public let policy: CachePolicy
   /// What every key of the domain begins with: the origin's scheme, host and port.
   let keyPrefix: [UInt8]
@@ -26,6 +27,7 @@ public final class Domain: Sendable {
     self.names = names
     self.number = number
     self.name = name
+    nameBytes = Array(name.utf8)
     self.policy = policy
     self.keyPrefix = keyPrefix
     self.keyRules = keyRules

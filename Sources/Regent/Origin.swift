@@ -73,7 +73,7 @@ final class Origin {
       connection.stream.delegate = nil
       connection.stream.setDeadline(nil)
       // What the origin sent unasked would be taken for the next answer (RFC 9112 section 9.2, TRUST A9).
-      if connection.stream.isQuiet { return connection }
+      if connection.stream.wasQuiet { return connection }
       drop(connection)
     }
     return nil

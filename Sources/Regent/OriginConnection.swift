@@ -15,6 +15,8 @@ final class OriginConnection: StreamDelegate {
   private var parser: ResponseParser
   /// What was received of the response and not yet used.
   private var input: [UInt8] = []
+  /// The block of the last small body.
+  private var spare: Block?
 
   /// RFC 9110 section 15.2 lets an origin send any number of interim responses; more than this is abuse.
   static let interimBound = 8
@@ -107,7 +109,7 @@ final class OriginConnection: StreamDelegate {
     case .none: return (.empty, keepAlive && input.isEmpty)
     case .length(0): return (.empty, keepAlive && input.isEmpty)
     case .length(let length) where input.count >= length:
-      let block = Block(capacity: length)
+      let block = block(for: length)
       block.append(input.span.extracting(0..<length))
       let isExact = input.count == length
       input.removeAll(keepingCapacity: input.capacity <= 16 << 10)
@@ -115,6 +117,22 @@ final class OriginConnection: StreamDelegate {
     case .length, .untilClose, .chunked: return nil
     }
   }
+
+  /// A block for a small body: the last one's, if nobody refers to it any more.
+  private func block(for length: Int) -> Block {
+    guard length <= Self.smallBody else { return Block(capacity: length) }
+    var last = spare
+    spare = nil
+    if last?.reuse() == true, let last {
+      spare = last
+      return last
+    }
+    let made = Block(capacity: Self.smallBody)
+    spare = made
+    return made
+  }
+
+  private static let smallBody = 4 << 10
 
   /// Reads the rest of the response into `writer`; then the connection goes back to its origin, or is closed.
   func fill(
@@ -124,8 +142,10 @@ final class OriginConnection: StreamDelegate {
     let outcome = await filler.fill(writer, from: input)
     input = []
     switch outcome {
-    case .success(let reusable):
+    case .success(let isExact):
       writer.finish()
+      // No more of a body was received than was to come: what may be behind it is still with the kernel.
+      let reusable = isExact && stream.isQuiet
       if reusable && keepAlive { origin.remember(self) }
       origin.giveBack(self, reusable: reusable && keepAlive)
     case .failure(let failure):

@@ -115,7 +115,8 @@ public protocol RequestBody: Sendable {
 }
 
 /// A stored response that may answer after validation, or when the origin cannot.
-public struct Candidate: Sendable {
+// A class, and so is what is missing: most requests have none, and need no room for one.
+public final class Candidate: Sendable {
   public let metadata: StoredMetadata
   public let body: ResponseBody
   /// The parts that the body is, where the response is not stored whole.
@@ -127,7 +128,7 @@ public struct Candidate: Sendable {
   /// Its fields. They are taken apart only here: a stale answer needs them only if nobody revalidates already.
   public var fields: Fields { stored.parsed }
 
-  public init(metadata: StoredMetadata, fields: Fields, body: ResponseBody, parts: Parts? = nil) {
+  public convenience init(metadata: StoredMetadata, fields: Fields, body: ResponseBody, parts: Parts? = nil) {
     self.init(metadata: metadata, fields: .parsed(fields), body: body, parts: parts, mark: nil)
   }
 
@@ -144,7 +145,7 @@ public struct Candidate: Sendable {
 }
 
 /// Stored parts of a representation of which one contiguous piece is missing for a request (RFC 9111 section 3.4).
-public struct MissingPart: Sendable {
+public final class MissingPart: Sendable {
   /// The stored response; its body is the parts, one behind the other.
   public let stored: Candidate
   /// Its parts.

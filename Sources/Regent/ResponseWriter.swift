@@ -106,8 +106,11 @@ final class ResponseWriter {
 
   private func writeTail(_ status: CacheStatus, _ routed: RoutedHead?, to writer: inout MessageWriter) {
     writer.bytes.append(contentsOf: tail)
-    let key = routed.map { Self.tellsKey(status, $0) ? $0.keyPieces : [] } ?? []
-    status.append(onto: &writer.bytes, name: name, key: key)
+    if let routed, Self.tellsKey(status, routed) {
+      status.append(onto: &writer.bytes, name: name) { routed.appendKey(onto: &$0) }
+    } else {
+      status.append(onto: &writer.bytes, name: name)
+    }
     writer.endLine()
   }
 

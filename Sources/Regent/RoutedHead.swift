@@ -34,11 +34,15 @@ final class RoutedHead: Sendable {
     self.refusal = refusal
   }
 
-  /// What the key was made of, for people to read: domain, path and query. Credentials never are among it.
-  var keyPieces: [ArraySlice<UInt8>] {
+  /// Appends what the key was made of, for people to read: domain, path and query. Credentials never are among it.
+  func appendKey(onto text: inout [UInt8]) {
     let bytes = head.fields.bytes
-    let target = [Array(domain.name.utf8)[...], [0x20], path.isEmpty ? [0x2F] : bytes[path]]
-    return query.map { target + [[0x3F], bytes[$0]] } ?? target
+    text.append(contentsOf: domain.nameBytes)
+    text.append(0x20)
+    if path.isEmpty { text.append(0x2F) } else { text.append(contentsOf: bytes[path]) }
+    guard let query else { return }
+    text.append(0x3F)
+    text.append(contentsOf: bytes[query])
   }
 
   private static let conditions = FieldNameSet([.ifNoneMatch, .ifModifiedSince, .range])

@@ -69,9 +69,9 @@ public struct CacheStatus: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - name: This cache's name, a structured-field token.
-  ///   - key: What the key was made of, in pieces that people can read (RFC 9211 section 2.7); none to leave it out.
-  ///     One that is longer than ``longestKey`` or not all of printable ASCII is left out.
-  public func append(onto bytes: inout [UInt8], name: [UInt8], key: [ArraySlice<UInt8>] = []) {
+  ///   - key: Appends what the key was made of, for people to read (RFC 9211 section 2.7); nil to leave it out. One that
+  ///     is longer than ``longestKey`` or not all of printable ASCII is left out.
+  public func append(onto bytes: inout [UInt8], name: [UInt8], key: ((inout [UInt8]) -> Void)? = nil) {
     bytes.append(contentsOf: name)
     switch outcome {
     case .hit: bytes.append(text: "; hit")
@@ -89,7 +89,7 @@ public struct CacheStatus: Sendable, Equatable {
       bytes.append(text: "; ttl=")
       Decimal.append(Int(ttl), to: &bytes)
     }
-    if !key.isEmpty { append(key, onto: &bytes) }
+    if let key { append(key, onto: &bytes) }
     guard detail != .none else { return }
     bytes.append(text: "; detail=")
     bytes.append(text: detail.text)
@@ -99,16 +99,27 @@ public struct CacheStatus: Sendable, Equatable {
   public static let longestKey = 512
 
   /// A structured-field string (RFC 9651 section 3.3.3).
-  private func append(_ key: [ArraySlice<UInt8>], onto bytes: inout [UInt8]) {
-    guard key.reduce(0, { $0 + $1.count }) <= Self.longestKey,
-      key.allSatisfy({ $0.allSatisfy { (0x20...0x7E).contains($0) } })
-    else { return }
+  private func append(_ key: (inout [UInt8]) -> Void, onto bytes: inout [UInt8]) {
+    let before = bytes.count
     bytes.append(text: "; key=\"")
-    for byte in key.joined() {
-      if byte == .quote || byte == .backslash { bytes.append(.backslash) }
-      bytes.append(byte)
+    let start = bytes.count
+    key(&bytes)
+    guard (1...Self.longestKey).contains(bytes.count - start) else { return bytes.removeSubrange(before...) }
+    if !bytes.span.extracting(start..<bytes.count).isPlainText {
+      guard let escaped = Self.escaped(bytes[start...]) else { return bytes.removeSubrange(before...) }
+      bytes.replaceSubrange(start..., with: escaped)
     }
     bytes.append(.quote)
+  }
+
+  private static func escaped(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+    var escaped: [UInt8] = []
+    for byte in text {
+      guard (0x20...0x7E).contains(byte) else { return nil }
+      if byte == .quote || byte == .backslash { escaped.append(.backslash) }
+      escaped.append(byte)
+    }
+    return escaped
   }
 }
 

@@ -5,6 +5,8 @@
 public struct FieldLine: Sendable, Equatable {
   /// The known name, or ``FieldName/other``.
   public let name: FieldName
+  /// Whether a parser found it in its bytes just as it is written: name, colon, one space, value, CRLF.
+  let isVerbatim: Bool
   let nameStart: UInt32
   let nameEnd: UInt32
   let valueStart: UInt32
@@ -16,7 +18,12 @@ public struct FieldLine: Sendable, Equatable {
   public var valueRange: Range<Int> { Int(valueStart)..<Int(valueEnd) }
 
   public init(name: FieldName, nameRange: Range<Int>, valueRange: Range<Int>) {
+    self.init(name: name, nameRange: nameRange, valueRange: valueRange, isVerbatim: false)
+  }
+
+  init(name: FieldName, nameRange: Range<Int>, valueRange: Range<Int>, isVerbatim: Bool) {
     self.name = name
+    self.isVerbatim = isVerbatim
     nameStart = UInt32(nameRange.lowerBound)
     nameEnd = UInt32(nameRange.upperBound)
     valueStart = UInt32(valueRange.lowerBound)

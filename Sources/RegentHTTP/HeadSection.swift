@@ -74,8 +74,10 @@ struct HeadSection: Sendable {
     let known = FieldName.recognize(input, name)
     // A known name is a token; only of others each byte must be looked at.
     if known == .other || colon == line.upperBound { try checkName(input, line) }
-    return FieldLine(
-      name: known, nameRange: name, valueRange: input.trimmed(colon &+ 1..<line.upperBound))
+    let value = input.trimmed(colon &+ 1..<line.upperBound)
+    let isVerbatim =
+      value.lowerBound == colon &+ 2 && value.upperBound == line.upperBound && input[colon &+ 1] == 0x20
+    return FieldLine(name: known, nameRange: name, valueRange: value, isVerbatim: isVerbatim)
   }
 
   /// Throws where a line does not begin with a token and a colon.

@@ -53,7 +53,7 @@ extension MessageWriter {
     for line in fields.lines {
       if dropped.contains(line.name) { continue }
       if named, !line.name.isProtected(request: true), fields.connectionNames(line) { continue }
-      let whole = line.name == .contentLength ? nil : fields.bytes.span.wholeLine(line)
+      let whole = line.name == .contentLength ? nil : line.whole
       if let whole, whole.lowerBound == run.upperBound {
         run = run.lowerBound..<whole.upperBound
         continue

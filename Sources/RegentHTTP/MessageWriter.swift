@@ -134,19 +134,10 @@ extension Span<UInt8> {
   }
 }
 
-extension Span<UInt8> {
-  /// The line with its CRLF where it stands in the bytes just as it is written: name, colon, space, value, with nothing
-  /// that could not stand in a message; nil where it does not.
-  func wholeLine(_ line: FieldLine) -> Range<Int>? {
-    let (name, value) = (line.nameRange, line.valueRange)
-    guard value.lowerBound == name.upperBound &+ 2, value.upperBound &+ 2 <= count, !name.isEmpty,
-      self[name.upperBound] == 0x3A, self[name.upperBound &+ 1] == 0x20,
-      self[value.upperBound] == 0x0D, self[value.upperBound &+ 1] == 0x0A,
-      firstControl(in: name.lowerBound..<value.upperBound) == value.upperBound,
-      line.name != .other || isToken(name)
-    else { return nil }
-    return name.lowerBound..<(value.upperBound &+ 2)
-  }
+extension FieldLine {
+  /// The line with its CRLF, where it stands in the bytes just as it is written. A parser saw then that nothing is in it
+  /// that could not stand in a message; every other line is looked at anew.
+  var whole: Range<Int>? { isVerbatim ? nameRange.lowerBound..<(valueRange.upperBound &+ 2) : nil }
 }
 
 extension FieldName {

@@ -85,15 +85,29 @@ extension Span<UInt8> {
   /// The first offset in the range whose byte is not text; the range's end where all are.
   func firstControl(in range: Range<Int>) -> Int {
     var index = range.lowerBound
-    while true {
-      index = first(in: index..<range.upperBound) {
-        $0.controls
-      } _: {
-        $0 < 0x20 || $0 == 0x7F
+    let end = range.upperBound
+    while index < end, count &- index >= 8 {
+      let found = Octet8(word: word(at: index)).controls
+      guard found != 0 else {
+        index &+= 8
+        continue
       }
-      guard index < range.upperBound, self[index] == 0x09 else { return index }
+      index &+= found.trailingZeroBitCount &>> 3
+      guard index < end, self[index] == 0x09 else { return Swift.min(index, end) }
       index &+= 1
     }
+    while index < end, self[index] >= 0x20 && self[index] != 0x7F || self[index] == 0x09 { index &+= 1 }
+    return Swift.min(index, end)
+  }
+
+  /// Whether all bytes are printable ASCII but for quotes and backslashes: then they stand in a quoted string as they are.
+  public var isPlainText: Bool {
+    let end = first(in: 0..<count) {
+      $0.controls | $0.aboveASCII | $0.equal(to: 0x22) | $0.equal(to: 0x5C)
+    } _: {
+      !(0x20...0x7E).contains($0) || $0 == 0x22 || $0 == 0x5C
+    }
+    return end == count
   }
 
   /// The first offset of the byte in the range; the range's end where there is none.

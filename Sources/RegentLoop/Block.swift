@@ -32,7 +32,7 @@ extension UnsafeMutablePointer where Pointee == BlockHeader {
 // @unchecked: the bytes are written only past `published` by the single writer and read only before it;
 // `published` is released after the write and acquired before the read.
 @safe public struct Block: @unchecked Sendable {
-  @usableFromInline let storage: ManagedBuffer<BlockHeader, UInt8>
+  @usableFromInline var storage: ManagedBuffer<BlockHeader, UInt8>
 
   public init(capacity: Int) {
     precondition(capacity >= 0 && capacity <= Int(UInt32.max), "a block holds 0 to 4 GiB")
@@ -96,6 +96,16 @@ extension UnsafeMutablePointer where Pointee == BlockHeader {
       }
       return taken
     }
+  }
+
+  /// Empties the block if nobody else refers to it; false, and nothing changed, where somebody does.
+  public mutating func reuse() -> Bool {
+    guard isKnownUniquelyReferenced(&storage) else { return false }
+    // Unsafe: the only reference is the caller's, who may write.
+    unsafe storage.withUnsafeMutablePointerToHeader {
+      unsafe $0.published.pointee.store(0, ordering: .relaxed)
+    }
+    return true
   }
 
   /// Lets `write` fill free space from its start; what it returns is published. Returns the same.

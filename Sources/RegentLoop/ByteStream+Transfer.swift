@@ -173,7 +173,7 @@ extension Slice {
 }
 
 extension ByteStream {
-  /// Whether an idle stream is as it should be: open, and nothing arrived unasked.
+  /// Whether nothing waits to be received now: asks the kernel.
   public var isQuiet: Bool {
     var byte: UInt8 = 0
     // Unsafe: peeks one byte into a local.

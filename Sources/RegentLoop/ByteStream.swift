@@ -98,6 +98,14 @@ public enum Attempt: Sendable, Equatable {
 
   // MARK: Readiness
 
+  /// Whether nothing had come, and no end, when the loop last looked; without asking the kernel. For a stream whose
+  /// reading was resumed.
+  public var wasQuiet: Bool {
+    // Unsafe: reads a flag of our own event: it is active while it waits for its turn in this round of the loop.
+    let flags = unsafe Int32(readEvent.pointee.ev_evcallback.evcb_flags)
+    return descriptor >= 0 && flags & EVLIST_ACTIVE == 0 && tls?.hasUnread != true
+  }
+
   /// Starts or goes on telling of readable bytes.
   public func resumeReading() {
     guard !isReading, descriptor >= 0 else { return }

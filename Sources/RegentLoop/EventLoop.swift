@@ -280,19 +280,23 @@ import Synchronization
 
   /// An empty buffer with room in it, to be given back with ``giveBack(_:)``.
   public func takeBuffer() -> [UInt8] {
-    var buffer: [UInt8] = []
-    swap(&buffer, &spare)
-    if buffer.capacity > 0 { return buffer }
+    let buffer = spare
+    if buffer.capacity > 0 {
+      spare = []
+      return buffer
+    }
     if let buffer = buffers.popLast() { return buffer }
-    buffer.reserveCapacity(16 << 10)
-    return buffer
+    var made: [UInt8] = []
+    made.reserveCapacity(16 << 10)
+    return made
   }
 
   public func giveBack(_ buffer: consuming [UInt8]) {
-    guard buffer.capacity <= 128 << 10 else { return }
+    guard buffer.capacity <= 128 << 10, buffer.capacity > 0 else { return }
     buffer.removeAll(keepingCapacity: true)
-    swap(&buffer, &spare)
-    if buffer.capacity > 0, buffers.count < 64 { buffers.append(buffer) }
+    let before = spare
+    spare = buffer
+    if before.capacity > 0, buffers.count < 64 { buffers.append(before) }
   }
 
   public func assertOnLoop() { precondition(isCurrent, "a loop's own state was touched from another thread") }

@@ -3,9 +3,10 @@
 import RegentCaching
 import Testing
 
-private func written(_ status: CacheStatus, key: [String] = []) -> String {
+private func written(_ status: CacheStatus, key: [String]? = nil) -> String {
   var bytes: [UInt8] = []
-  status.append(onto: &bytes, name: Array("Regent".utf8), key: key.map { Array($0.utf8)[...] })
+  let append = key.map { pieces in { (bytes: inout [UInt8]) in for piece in pieces { bytes += piece.utf8 } } }
+  status.append(onto: &bytes, name: Array("Regent".utf8), key: append)
   return String(decoding: bytes, as: UTF8.self)
 }
 

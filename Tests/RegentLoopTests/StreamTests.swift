@@ -252,6 +252,36 @@ struct StreamEndTests {
     }
   }
 
+  @Test(
+    "is known without a question to the kernel from when the loop looked, though another stream's turn comes first"
+  )
+  func wasQuiet() async throws {
+    try await onLoop { loop in
+      try await withPair(on: loop) { one, other in
+        try await withPair(on: loop) { two, far in
+          var seen: [Bool] = []
+          let first = Witness {
+            seen.append(two.wasQuiet)
+            _ = one.receive()
+          }
+          let second = Witness {
+            seen.append(one.wasQuiet)
+            _ = two.receive()
+          }
+          (one.delegate, two.delegate) = (first, second)
+          one.resumeReading()
+          two.resumeReading()
+          #expect(one.wasQuiet && two.wasQuiet)
+          _ = other.send([1], then: [], skipping: 0)
+          _ = far.send([1], then: [], skipping: 0)
+          #expect(one.wasQuiet && two.wasQuiet)
+          for _ in 0..<3 { await loop.yieldTurn() }
+          #expect(seen == [false, true])
+        }
+      }
+    }
+  }
+
   @Test("on this side ends the loop's hold on it")
   func letGo() async throws {
     try await onLoop { loop in
