@@ -48,10 +48,11 @@ final class Statistics: Sendable {
   private let providers: [String]
   private let loops: [LoopMeters]
   private let memory: MemoryStore?
+  private let flights: Flights
 
   init(
     version: String, started: Int64, domains: [String], providers: [String], loops: [LoopMeters],
-    memory: MemoryStore?
+    memory: MemoryStore?, flights: Flights
   ) {
     self.version = version
     self.started = started
@@ -59,6 +60,7 @@ final class Statistics: Sendable {
     self.providers = providers
     self.loops = loops
     self.memory = memory
+    self.flights = flights
   }
 
   /// What whoever looks in for the first time needs to know.
@@ -80,6 +82,7 @@ final class Statistics: Sendable {
       json.value("workers", loops.count)
       json.object("connections", writeConnections)
       json.object("origins", writeOrigins)
+      json.object("flights") { flights.figures(now: now).write(&$0) }
       json.object("domains", writeDomains)
       json.object("providers", writeProviders)
       if let memory { json.object("memory") { write(memory.statistics, &$0) } }

@@ -15,15 +15,26 @@ public final class Chain: Sendable {
   }
 
   let links: [Link]
+  let flights: Flights
   private let revalidations = Revalidations()
 
-  init(_ links: [Link]) { self.links = links }
+  init(_ links: [Link], flights: Flights) {
+    self.links = links
+    self.flights = flights
+  }
 
   /// Builds chains: `Chain.Builder().next(cache).next(origin, domains: github).build()`.
   public struct Builder {
     private var links: [Link] = []
+    private var flights = Flights()
 
     public init() {}
+
+    /// The same chain with these flights in place of its own.
+    consuming func flights(_ flights: Flights) -> Builder {
+      self.flights = flights
+      return self
+    }
 
     /// The same chain with one more provider at its end.
     public consuming func next(_ provider: any Provider, domains: RequestDomain = .any) -> Builder {
@@ -31,7 +42,7 @@ public final class Chain: Sendable {
       return self
     }
 
-    public consuming func build() -> Chain { Chain(links) }
+    public consuming func build() -> Chain { Chain(links, flights: flights) }
   }
 
   /// The answer to a request. Never fails: what goes wrong becomes an answer that says so.
@@ -46,7 +57,11 @@ public final class Chain: Sendable {
         return await finish(response, request, from: index)
       } catch let unhandled as Unhandled {
         request.meters.providers[index].passed.add(1)
+        let asked = request
         request = request.learning(unhandled)
+        if links[index].handler != nil, request.mayFly {
+          return await fly(request, asked: asked, from: index)
+        }
       } catch {
         request.meters.providers[index].errors.add(1)
         return recover(from: error, request)
@@ -55,11 +70,36 @@ public final class Chain: Sendable {
     return recover(from: Failure.unhandled, request)
   }
 
-  private func finish(_ response: Response, _ request: Request, from index: Int) async -> Response {
+  /// What the providers behind one came to.
+  enum Walk {
+    /// A response, the request as its provider saw it, and the provider's place.
+    case answered(Response, Request, Int)
+    case failed(any Error, Request)
+  }
+
+  /// Asks the providers behind `index` in turn.
+  func walk(_ request: Request, after index: Int) async -> Walk {
+    var request = request
+    for index in links.indices.dropFirst(index + 1)
+    where links[index].domains.contains(number: request.domain.number) {
+      do {
+        let response = try await links[index].provider.perform(request)
+        request.meters.providers[index].answered.add(1)
+        return .answered(response, request, index)
+      } catch let unhandled as Unhandled {
+        request.meters.providers[index].passed.add(1)
+        request = request.learning(unhandled)
+      } catch {
+        request.meters.providers[index].errors.add(1)
+        return .failed(error, request)
+      }
+    }
+    return .failed(Failure.unhandled, request)
+  }
+
+  func finish(_ response: Response, _ request: Request, from index: Int) async -> Response {
     if response.revalidation != nil { revalidate(behind: response, request, from: index) }
-    // A stored error that a 304 confirms is no failure of the origin's.
-    let isFailure = response.status >= 500 && response.cacheStatus.fwdStatus != 304
-    if isFailure, let stale = staleInstead(of: response, request) { return stale }
+    if response.isTrouble, let stale = staleInstead(of: response, request) { return stale }
     return await handBack(response, request, from: index)
   }
 
@@ -79,7 +119,7 @@ public final class Chain: Sendable {
   }
 
   /// The stored response in place of an origin's 500, 502, 503 or 504, where the rules allow it (RFC 5861 section 4).
-  private func staleInstead(of response: Response, _ request: Request) -> Response? {
+  func staleInstead(of response: Response, _ request: Request) -> Response? {
     guard var stale = request.candidate?.answer(after: .status(UInt16(clamping: response.status)), request)
     else {
       return nil
@@ -92,7 +132,7 @@ public final class Chain: Sendable {
   }
 
   /// A stale answer where one is allowed, else one that names what went wrong.
-  private func recover(from error: any Error, _ request: Request) -> Response {
+  func recover(from error: any Error, _ request: Request) -> Response {
     let failure = error as? Failure ?? .provider("\(error)")
     if let origin = failure.originFailure, let candidate = request.candidate,
       let stale = candidate.answer(after: origin, request)
@@ -120,36 +160,30 @@ public final class Chain: Sendable {
 
   /// Whether there was an answer. Without one the stale copy stays, for as long as its window lasts.
   private func refresh(_ request: Request, after cache: Int) async -> Bool {
-    for index in links.indices.dropFirst(cache + 1)
-    where links[index].domains.contains(number: request.domain.number) {
-      do {
-        let response = try await links[index].provider.perform(request)
-        request.meters.providers[index].answered.add(1)
-        return await take(response, request, from: index)
-      } catch is Unhandled {
-        continue
-      } catch {
-        request.meters.providers[index].errors.add(1)
-        return false
-      }
+    guard case .answered(let response, let asked, let index) = await walk(request, after: cache) else {
+      return false
     }
-    return false
+    return await take(response, asked, from: index)
   }
 
   private func take(_ response: Response, _ request: Request, from index: Int) async -> Bool {
     // An origin in trouble says nothing of the resource, even where its words may be stored (RFC 5861 section 3).
-    let isTrouble =
-      (response.status >= 500 || [408, 425, 429].contains(response.status))
-      && response.cacheStatus.fwdStatus != 304
-    if !isTrouble { _ = await handBack(response, request, from: index) }
+    if !response.isTrouble { _ = await handBack(response, request, from: index) }
     response.body.leaveUnread()
-    guard case .stream(let stream) = response.body else { return !isTrouble }
-    if case .finished = await stream.completion() { return !isTrouble }
+    guard case .stream(let stream) = response.body else { return !response.isTrouble }
+    if case .finished = await stream.completion() { return !response.isTrouble }
     return false
   }
 }
 
 extension Candidate {
+  /// Whether this stored response may be the answer after an origin's failure (RFC 5861 section 4).
+  func mayAnswer(after failure: OriginFailure, _ request: Request) -> Bool {
+    StaleIfError.decide(
+      metadata, request: request.directives, policy: request.domain.policy, failure: failure,
+      now: request.wall) != .no
+  }
+
   /// This stored response as the answer after an origin's failure, where the rules allow it (RFC 5861 section 4).
   func answer(after failure: OriginFailure, _ request: Request) -> Response? {
     let verdict = StaleIfError.decide(

@@ -98,8 +98,8 @@ extension ClientConnection {
   private enum Rest {
     case nothing
     case slice(Slice)
-    case stream(BodyStream, chunked: Bool)
     /// Nil where the beginning of a body that arrives was dropped already.
+    case stream(BodyReader?, chunked: Bool)
     case pieces(OpenPieces?)
   }
 
@@ -149,7 +149,8 @@ extension ClientConnection {
     case .whole(let slice):
       slice.block.copy(slice.range, onto: &writer.bytes)
       return .nothing
-    case .stream(let stream): return .stream(stream, chunked: ending == .chunked)
+    case .stream(let stream):
+      return .stream(response.seat ?? stream.makeReader(), chunked: ending == .chunked)
     case .composed(let pieces): return .pieces(OpenPieces(pieces))
     }
   }
@@ -172,16 +173,16 @@ extension ClientConnection {
     case .slice(let slice):
       countSent(slice.count, timing)
       try await flush(&writer, &timing, [slice])
-    case .stream(let stream, let chunked): try await send(stream, chunked, &writer, &timing)
+    case .stream(let reader, let chunked): try await send(reader, chunked, &writer, &timing)
     case .pieces(let pieces): try await send(pieces, &writer, &timing)
     }
   }
 
   /// Sends a body as it arrives. An early end throws, so that the connection breaks instead of ending cleanly.
   private func send(
-    _ body: BodyStream, _ chunked: Bool, _ writer: inout MessageWriter, _ timing: inout Timing
+    _ reader: BodyReader?, _ chunked: Bool, _ writer: inout MessageWriter, _ timing: inout Timing
   ) async throws {
-    guard let reader = body.makeReader() else { throw BodyFailure.aborted }
+    guard let reader else { throw BodyFailure.aborted }
     defer { reader.leave() }
     while let slices = try await nextSlices(reader, &writer, &timing) {
       let count = slices.reduce(0) { $0 + $1.count }

@@ -88,7 +88,8 @@ public enum Daemon {
     let meters = group.loops.map { _ in
       LoopMeters(domains: domains.count, providers: configuration.providers.count + 1)
     }
-    var builder = Chain.Builder()
+    let flights = Flights(FlightRules(configuration.flights))
+    var builder = Chain.Builder().flights(flights)
     var memory: MemoryStore?
     var upstreams: [UpstreamProvider] = []
     for entry in configuration.providers {
@@ -120,7 +121,8 @@ public enum Daemon {
       domains: domains)
     let statistics = Statistics(
       version: version, started: LoopClock.read().now, domains: domains.map(\.name),
-      providers: configuration.providers.map(\.kind.rawValue) + ["admin"], loops: meters, memory: memory)
+      providers: configuration.providers.map(\.kind.rawValue) + ["admin"], loops: meters, memory: memory,
+      flights: flights)
     // What it explains is the chain before it.
     let explanations = ExplainPage(routing, builder.build(), limits: MessageLimits(configuration.limits))
     builder = builder.next(

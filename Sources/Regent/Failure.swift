@@ -37,6 +37,8 @@ public enum Failure: Error, Sendable, Equatable {
   case malformedResponse(String)
   /// Too many requests wait for a connection to this origin.
   case overloaded
+  /// The origin answered with this status, 408, 425, 429 or 5xx, to another request that this one waited for.
+  case originTrouble(Int)
 
   public var status: Int {
     switch self {
@@ -47,6 +49,7 @@ public enum Failure: Error, Sendable, Equatable {
     case .methodNotAllowed: 405
     case .provider: 500
     case .overloaded, .connectionsExhausted: 503
+    case .originTrouble(let status): status
     case .unhandled, .nameNotFound, .connectionRefused, .connectionFailed, .tls, .closedBeforeResponse,
       .malformedResponse:
       502
@@ -72,6 +75,7 @@ public enum Failure: Error, Sendable, Equatable {
     case .responseTimedOut: "http_response_timeout"
     case .malformedResponse: "http_protocol_error"
     case .overloaded: "connection_limit_reached"
+    case .originTrouble: "destination_unavailable"
     }
   }
 
@@ -96,6 +100,7 @@ public enum Failure: Error, Sendable, Equatable {
     case .responseTimedOut: "The origin did not answer in time."
     case .malformedResponse(let rule): "The origin's response is malformed: \(rule)"
     case .overloaded: "Too many requests wait for a connection to this origin."
+    case .originTrouble(let status): "The origin answered \(status) to a request for the same."
     }
   }
 
@@ -105,6 +110,7 @@ public enum Failure: Error, Sendable, Equatable {
     case .misdirected, .methodNotAllowed, .connectionsExhausted, .unhandled, .onlyIfCached, .provider,
       .requestTimedOut, .malformedRequest:
       nil
+    case .originTrouble(let status): .status(UInt16(clamping: status))
     default: .unreachable
     }
   }

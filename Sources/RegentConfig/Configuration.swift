@@ -8,6 +8,7 @@ public struct Configuration: Sendable, Equatable {
   public var limits = Limits()
   public var timeouts = Timeouts()
   public var memory = Memory()
+  public var flights = Flights()
   public var log = Log()
   /// The domains, in the order of the file; the most specific match wins, not the first.
   public var domains: [Domain] = []
@@ -90,6 +91,18 @@ extension Configuration {
       set { chosenMaxObject = newValue }
     }
     private var chosenMaxObject: ByteCount?
+
+    public init() {}
+  }
+
+  /// Requests for the same that come at once: one fetch answers all.
+  public struct Flights: Sendable, Equatable {
+    /// How long requests wait for another one's answer to begin until one more of them asks the origin.
+    public var lease = Duration.seconds(5)
+    /// The most requests that wait for another one's answer to begin, for each key.
+    public var followers = 10_000
+    /// How long requests do not wait for each other after an answer that may not be shared.
+    public var hitForMiss = Duration.seconds(120)
 
     public init() {}
   }

@@ -5,7 +5,7 @@
 /// All keys of the configuration.
 enum KeyTable {
   /// The tables that a file may have once.
-  static let sections = ["server", "limits", "timeouts", "memory", "log"]
+  static let sections = ["server", "limits", "timeouts", "memory", "flights", "log"]
 
   /// The keys of the sections.
   static let top: [Key<Configuration>] = [
@@ -67,6 +67,16 @@ enum KeyTable {
     Key(
       "memory.max-object", \.memory.maxObject, in: size(1)...size(1 << 44),
       "The largest response that is stored; an eighth of memory.size, 64 MiB at most."),
+
+    Key(
+      "flights.lease", \.flights.lease, in: wait,
+      "How long requests wait for another one's answer to begin until one more of them asks the origin."),
+    Key(
+      "flights.followers", \.flights.followers, in: 0...1_000_000,
+      "The most requests that wait for another one's answer to begin, for each key."),
+    Key(
+      "flights.hit-for-miss", \.flights.hitForMiss, in: .zero...wait.upperBound,
+      "How long requests do not wait for each other after an answer that may not be shared."),
 
     Key("log.level", \.log.level, "How important a line must be to be logged."),
   ]

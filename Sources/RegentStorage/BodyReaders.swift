@@ -1,6 +1,8 @@
 // The readers of one body, and whom an event wakes. The slowest position is kept at hand, so that a body with ten
 // thousand readers costs each of them a constant time.
 
+import RegentLoop
+
 /// A reader's place in the table.
 private struct ReaderEntry: Sendable {
   var position = 0

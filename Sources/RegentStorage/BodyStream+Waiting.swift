@@ -3,19 +3,6 @@
 
 import RegentLoop
 
-/// A task that waits, and what resumes it.
-@safe struct Parked<Value: Sendable>: Sendable {
-  // Unsafe: must be resumed exactly once. Whoever takes it out of the state does so, or, when it was never put there,
-  // the one who tried. A checked continuation would cost an allocation for each wait.
-  private let continuation: UnsafeContinuation<Value, Never>
-
-  static func wait(_ body: (Parked) -> Void) async -> Value {
-    unsafe await withUnsafeContinuation { body(unsafe Parked(continuation: $0)) }
-  }
-
-  func resume(_ value: Value) { unsafe continuation.resume(returning: value) }
-}
-
 extension BodyStream {
   /// How the body ends: waits for its end, or for the keeper's dismissal.
   ///

@@ -34,6 +34,8 @@ public final class BodyStream: Sendable {
   public var total: Int { state.withLock { $0.chunks.end } }
   /// Whether the proven end was reached.
   public var isFinished: Bool { state.withLock { $0.end == .finished } }
+  /// Whether it ended without a proven end.
+  public var hasFailed: Bool { state.withLock { if case .failed = $0.end { true } else { false } } }
   /// Whether the proven end was reached and every byte is still in memory, for good.
   public var isWhole: Bool { state.withLock { $0.isSettled } }
 

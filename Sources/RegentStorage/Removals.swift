@@ -31,6 +31,9 @@ final class Removals: Sendable {
 public struct RemovalMark: Sendable, Equatable {
   let count: UInt64
 
+  /// Whether something was removed between that mark and this one.
+  public func isLater(than mark: RemovalMark) -> Bool { count > mark.count }
+
   /// Whether one removal, and no other, lies between that mark and this one.
   public func isNext(after mark: RemovalMark) -> Bool { count == mark.count &+ 1 }
 }
