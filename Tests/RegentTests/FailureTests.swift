@@ -44,6 +44,10 @@ struct FailureTests {
     Row(.responseTimedOut, 504, "http_response_timeout", true),
     Row(.malformedResponse("No."), 502, "http_protocol_error", true),
     Row(.overloaded, 503, "connection_limit_reached", true),
+    Row(.tls(.timedOut), 504, "connection_timeout", true),
+    Row(.circuitOpen(seconds: 4, because: "It did."), 503, "destination_unavailable", true),
+    Row(.deadlinePassed, 504, "http_response_timeout", true),
+    Row(.clientLeft, 408, "http_request_error", false),
   ]
 
   @Test("has its status, its word of RFC 9209 and a sentence", arguments: rows)
@@ -69,7 +73,7 @@ struct FailureTests {
 
   @Test("of every kind is in the table")
   func complete() {
-    #expect(Set(Self.rows.map { Self.kind($0.failure) }) == Set(1...17))
+    #expect(Set(Self.rows.map { Self.kind($0.failure) }) == Set(1...20))
   }
 
   // A new failure breaks the build here, and then belongs into the table.
@@ -92,7 +96,17 @@ struct FailureTests {
     case .responseTimedOut: 15
     case .malformedResponse: 16
     case .overloaded: 17
+    case .circuitOpen: 18
+    case .deadlinePassed: 19
+    case .clientLeft: 20
     }
+  }
+
+  @Test("of an origin that is left alone says for how long")
+  func circuitOpen() throws {
+    let fields = Failure.circuitOpen(seconds: 17, because: "It did.").response(to: try request()).fields
+      .parsed
+    #expect(fields.first(.retryAfter)?.elementsEqual("17".utf8) == true)
   }
 
   @Test("of a host that no domain has says how to add one, and counts in good English")
