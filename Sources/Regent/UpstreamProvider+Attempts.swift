@@ -21,6 +21,13 @@ extension UpstreamProvider {
     case unanswered(Failure, hasLeft: Bool)
   }
 
+  /// How far an attempt came.
+  private struct Course {
+    var hasLeft = false
+    /// Whether the origin closed the idle connection just as it was reused: that is no failure of its own.
+    var wasLate = false
+  }
+
   /// The origin's response; nil where it confirms a stored one that it does not know.
   func fetch(
     _ request: Request, _ path: UpstreamPath, _ kept: KeptContent?
@@ -53,22 +60,23 @@ extension UpstreamProvider {
     let ticket = try health.admit(now: loop.clock.now)
     request.meters.originRequests.add(1)
     let started = loop.clock.wall
-    var hasLeft = false
+    var course = Course()
     do throws(Failure) {
-      let (connection, head) = try await exchange(request, path, kept, &hasLeft)
+      let (connection, head) = try await exchange(request, path, kept, &course)
       health.ended(ticket, .init(status: head.status), isRepetition: isRepetition, now: loop.clock.now)
       return .answered(connection, head, requestTime: started, responseTime: loop.clock.wall)
     } catch {
-      health.ended(ticket, .init(error), isRepetition: isRepetition, now: loop.clock.now)
-      return .unanswered(named(error, request, loop.clock), hasLeft: hasLeft)
+      let outcome = course.wasLate ? .unknown : OriginHealth.Outcome(error)
+      health.ended(ticket, outcome, isRepetition: isRepetition, now: loop.clock.now)
+      return .unanswered(named(error, request, loop.clock), hasLeft: course.hasLeft)
     }
   }
 
   private func exchange(
-    _ request: Request, _ path: UpstreamPath, _ kept: KeptContent?, _ hasLeft: inout Bool
+    _ request: Request, _ path: UpstreamPath, _ kept: KeptContent?, _ course: inout Course
   ) async throws(Failure) -> (OriginConnection, ResponseHead) {
     let connection = try await path.origin.connection()
-    hasLeft = true
+    course.hasLeft = true
     do throws(Failure) {
       return (connection, try await ask(connection, request, path.target.identity))
     } catch {
@@ -76,7 +84,10 @@ extension UpstreamProvider {
       let mayRepeat = connection.wasUsed && isReplayable && request.method.isIdempotent
       connection.close()
       // The origin closed the idle connection as it was reused: nobody saw the request (RFC 9112 section 9.3.1).
-      guard error == .closedBeforeResponse, mayRepeat else { throw error }
+      guard error == .closedBeforeResponse, mayRepeat else {
+        course.wasLate = connection.wasUsed && error == .closedBeforeResponse
+        throw error
+      }
     }
     request.meters.originReconnections.add(1)
     if request.body != nil { kept?.rewind() }

@@ -4,10 +4,16 @@ import RegentConfig
 
 extension UpstreamProvider {
   /// One domain's origin.
-  struct Target: Sendable {
+  final class Target: Sendable {
     let identity: OriginIdentity
     let health: OriginHealth
     let retrying: RetryRules
+
+    init(_ identity: OriginIdentity, _ health: OriginHealth, _ retrying: RetryRules) {
+      self.identity = identity
+      self.health = health
+      self.retrying = retrying
+    }
 
     /// The origins of a configuration, by the domains' numbers. Domains that are served by one origin, and have the same
     /// ideas of when it is ill, share its health.
@@ -27,8 +33,7 @@ extension UpstreamProvider {
             "\(url.scheme.rawValue)://\(url.authority)", breaking: breaking, retryBudget: budget, log: log)
         if shared == nil { known.append((url, breaking, budget, health)) }
         return Target(
-          identity: OriginIdentity(url), health: health,
-          retrying: RetryRules(domain.retrying, policy: policies[domain.name]))
+          OriginIdentity(url), health, RetryRules(domain.retrying, policy: policies[domain.name]))
       }
     }
   }

@@ -7,12 +7,16 @@ import Testing
 
 @testable import Regent
 
-/// A policy that somebody wrote: it repeats everything, and waits for what chance says.
-private struct Stubborn: RetryPolicy {
-  func shouldRetry(for trouble: OriginTrouble, attempt: Int) -> Bool { true }
+// The policy of the article on retry policies.
+/// Repeats what a busy program answers, up to five times, each time after a tenth of a second at most.
+private struct Patient: RetryPolicy {
+  func shouldRetry(for trouble: OriginTrouble, attempt: Int) -> Bool {
+    if case .answer(status: 500, _) = trouble { return attempt < 5 }
+    return trouble.meets(RetryCondition.standard) && attempt < 2
+  }
 
   func delay(for attempt: Int, using generator: inout some RandomNumberGenerator) -> Duration {
-    .milliseconds(Int.random(in: 1...9, using: &generator))
+    .milliseconds(Int.random(in: 1...100, using: &generator))
   }
 }
 
@@ -117,17 +121,29 @@ struct RetryPolicyTests {
     #expect(!trouble.meets([]))
   }
 
-  @Test("of a user's own is asked in place of the configured one")
-  func own() {
-    var random = SeededGenerator(state: 1)
-    let rules = RetryRules(Retrying(), policy: Stubborn())
-    let verdict = rules.verdict(
-      on: .answer(status: 404, after: nil), EndedAttempt(number: 99), using: &random)
-    guard case .again(let delay) = verdict else {
-      Issue.record("\(verdict)")
-      return
+  @Test("of a user's own is asked in place of the configured one, for its own domain")
+  func own() throws {
+    var configuration = Configuration()
+    for (name, path) in [("own", "/a"), ("other", "/b")] {
+      var domain = RegentConfig.Domain(name: name)
+      domain.upstream = try UpstreamURL("http://origin.test\(path)")
+      configuration.domains.append(domain)
     }
-    #expect(delay >= .milliseconds(1) && delay <= .milliseconds(9))
+    let targets = UpstreamProvider.Target.all(of: configuration, ["own": Patient()], nil)
+    let busy = OriginTrouble.answer(status: 500, after: nil)
+    let waits = targets.map { target -> Bool in
+      var random = SeededGenerator(state: 1)
+      guard
+        case .again(let delay)? = target?.retrying.verdict(on: busy, EndedAttempt(number: 4), using: &random)
+      else { return false }
+      return .milliseconds(1) <= delay && delay <= .milliseconds(100)
+    }
+    #expect(waits == [true, false])
+    // One origin serves both: whoever finds it ill tells the other.
+    #expect(targets[0]?.health === targets[1]?.health && targets[0] !== targets[1])
+    configuration.domains[1].breaking.failures = 1
+    let apart = UpstreamProvider.Target.all(of: configuration, [:], nil)
+    #expect(apart[0]?.health !== apart[1]?.health)
   }
 }
 
@@ -225,5 +241,51 @@ struct DemandedDelayTests {
     let used = fields("RateLimit: \"default\";r=0;t=30", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 8")
     #expect(used.demandedDelay(wall: arrival, isLimiting: false) == nil)
     #expect(fields("Retry-After: 2").demandedDelay(wall: arrival, isLimiting: false) == .seconds(2))
+  }
+}
+
+@Suite("Kept content")
+struct KeptContentTests {
+  /// Content in pieces, of which somebody counts the reads.
+  private final class Pieces: RequestBody {
+    private let left: Lock<[[UInt8]]>
+    let framing = BodyFraming.chunked
+
+    init(_ pieces: [[UInt8]]) { left = Lock(pieces) }
+
+    var isComplete: Bool { left.withLock { $0.isEmpty } }
+    func next() async throws -> [UInt8]? { left.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
+    func abandon() {}
+  }
+
+  private func all(_ kept: KeptContent) async throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    while let piece = try await kept.read() { bytes += piece }
+    return bytes
+  }
+
+  @Test("is read again from its first byte as often as it is rewound, and is counted while it is here")
+  func again() async throws {
+    let meters = LoopMeters(domains: 1, providers: 1)
+    let kept = KeptContent(Pieces([[1, 2], [3], [4, 5, 6]]), limit: 6, meters: meters)
+    #expect(try await kept.read() == [1, 2])
+    #expect(!kept.isWhole && meters.keptContent.count == 2)
+    #expect(try await all(kept) == [3, 4, 5, 6])
+    for _ in 0..<3 {
+      #expect(kept.isWhole && kept.isComplete && meters.keptContent.count == 6)
+      kept.rewind()
+      #expect(!kept.isComplete)
+      #expect(try await all(kept) == [1, 2, 3, 4, 5, 6])
+    }
+    kept.letGo()
+    #expect(!kept.isWhole && meters.keptContent.count == 0)
+  }
+
+  @Test("beyond its limit passes through whole and is forgotten", arguments: [0, 1, 5])
+  func tooLarge(limit: Int) async throws {
+    let meters = LoopMeters(domains: 1, providers: 1)
+    let kept = KeptContent(Pieces([[1, 2], [3], [4, 5, 6]]), limit: limit, meters: meters)
+    #expect(try await all(kept) == [1, 2, 3, 4, 5, 6])
+    #expect(!kept.isWhole && meters.keptContent.count == 0)
   }
 }

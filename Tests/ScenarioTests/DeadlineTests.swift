@@ -31,13 +31,17 @@ struct DeadlineTests {
     expect(try daemon.get("/"), 504, "connection_timeout", "the TLS handshake did not end in time")
   }
 
-  @Test("an answer that does not begin, or whose head does not end, is 504 http_response_timeout")
+  @Test("an answer that does not begin, or whose head does not end, is 504 http_response_timeout (TRUST D8)")
   func firstByte() throws {
     let stage = try Stage(set: [Self.once, Setting.firstByte("300ms")]) { request, connection in
       if request.target == "/half" { try connection.send("HTTP/1.1 200 OK\r\nContent-Le") }
+      if request.target == "/drip" {
+        try connection.send("HTTP/1.1 200 OK\r\nX: ")
+        while !connection.socket.isReadable(within: 20) { try connection.send("x") }
+      }
       _ = try? connection.socket.receive()
     }
-    for target in ["/none", "/half"] {
+    for target in ["/none", "/half", "/drip"] {
       expect(try stage.get(target), 504, "http_response_timeout", "did not answer in time")
     }
   }
@@ -63,7 +67,9 @@ struct DeadlineTests {
     #expect(single.origin.count("/a") == 1)
   }
 
-  @Test("a body that pauses, or never ends, is cut and not stored", arguments: ["between-bytes", "response"])
+  @Test(
+    "a body that pauses, or never ends, is cut and not stored (TRUST D8)",
+    arguments: ["between-bytes", "response"])
   func body(deadline: String) throws {
     let stage = try Stage(set: ["timeouts.\(deadline)=500ms"]) { request, connection in
       if request.number > 1 { return try connection.answer(200, ["Cache-Control: max-age=60"], "good") }
