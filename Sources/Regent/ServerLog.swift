@@ -26,7 +26,7 @@ final class ServerLog: Sendable {
 
   /// An origin's circuit breaker came into another state.
   func changed(_ transition: CircuitBreaker.Transition, of origin: String, because cause: String) {
-    limited("\(origin) \(transition)", level: .warning) {
+    limited("\(origin) \(transition)", level: transition == .opened ? .warning : .notice) {
       switch transition {
       case .opened: "\(origin): left alone, because it failed too often. \(cause)"
       case .halfOpened: "\(origin): asked again, a few requests at a time"
