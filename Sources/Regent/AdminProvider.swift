@@ -49,11 +49,13 @@ final class Statistics: Sendable {
   private let loops: [LoopMeters]
   private let memory: MemoryStore?
   private let flights: Flights
+  private let healths: [(name: String, health: OriginHealth)]
 
   init(
     version: String, started: Int64, domains: [String], providers: [String], loops: [LoopMeters],
-    memory: MemoryStore?, flights: Flights
+    memory: MemoryStore?, flights: Flights, healths: [(name: String, health: OriginHealth)] = []
   ) {
+    self.healths = healths
     self.version = version
     self.started = started
     self.domains = domains
@@ -105,7 +107,27 @@ final class Statistics: Sendable {
   private func writeOrigins(_ json: inout JSONWriter) {
     json.value("connections", sum { $0.originConnections.count })
     json.value("requests", sum { $0.originRequests.count })
+    json.value("reconnections", sum { $0.originReconnections.count })
     json.value("retries", sum { $0.originRetries.count })
+    json.value("kept-content-bytes", sum { $0.keptContent.count })
+    json.object("not-retried") { json in
+      for reason in RetryRefusal.allCases {
+        let count = sum { $0.retryRefusals.count(reason) }
+        if count > 0 { json.value(reason.rawValue, count) }
+      }
+    }
+    json.object("health") { json in
+      for (name, health) in healths { json.object(name) { write(health.figures, &$0) } }
+    }
+  }
+
+  private func write(_ health: OriginHealth.Figures, _ json: inout JSONWriter) {
+    json.value("breaker", health.isClosed ? "closed" : health.isOpen ? "open" : "half-open")
+    json.value("openings", health.openings)
+    json.value("failures", health.failures)
+    json.value("refusals", health.refusals)
+    json.value("retries", health.retries)
+    json.value("budget-refusals", health.budgetRefusals)
   }
 
   private func writeDomains(_ json: inout JSONWriter) {

@@ -17,6 +17,8 @@ struct BodyFiller {
   /// How many bytes are taken in before the loop's other events have their turn.
   static let turn = 1 << 20
   private var turnStart: Int
+  /// When the answer must have ended.
+  private let deadline: Int64
 
   /// The largest block that a body is received into.
   static let largestBlock = 256 << 10
@@ -27,6 +29,7 @@ struct BodyFiller {
     self.timeouts = timeouts
     decoder = BodyDecoder(framing)
     turnStart = stream.received
+    deadline = stream.loop.clock.time(in: timeouts.response)
   }
 
   /// Fills to the end. Success says whether nothing came after the end; a failure leaves the body without one.
@@ -34,7 +37,8 @@ struct BodyFiller {
     do throws(BodyFailure) {
       var isExact = try await take(input, writer)
       while !decoder.isComplete {
-        stream.setDeadline(in: timeouts.betweenBytes)
+        if stream.loop.clock.now >= deadline { throw .originTimedOut }
+        stream.setDeadline(min(stream.loop.clock.time(in: timeouts.betweenBytes), deadline))
         isExact = framing == .chunked ? try await receiveChunks(writer) : try await receiveDirectly(writer)
         // A body that arrives faster than it is taken in must not keep the loop to itself.
         if stream.received - turnStart >= Self.turn {

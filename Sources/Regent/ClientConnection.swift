@@ -40,6 +40,9 @@ final class ClientConnection: StreamDelegate {
     self.isSurplus = isSurplus
   }
 
+  /// Whether the client has ended its side while it is being served.
+  var hasLeft: Bool { state == .closed || stream.peerHasEnded }
+
   func start() {
     stream.delegate = self
     stream.setDeadline(in: isSurplus ? .seconds(1) : server.timeouts.idle)

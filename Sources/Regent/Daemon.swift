@@ -31,7 +31,11 @@ struct DaemonParts: Sendable {
 
 public enum Daemon {
   /// Runs the daemon until SIGTERM or SIGINT; requests in flight are finished.
-  public static func run(_ configuration: Configuration, version: String) throws(DaemonError) {
+  ///
+  /// - Parameter retryPolicies: Policies of your own, by the names of the domains that they are for.
+  public static func run(
+    _ configuration: Configuration, version: String, retryPolicies: [String: any RetryPolicy] = [:]
+  ) throws(DaemonError) {
     Signals.prepare()
     let log = ServerLog(makeLogger(configuration))
     let notify = ServiceNotification()
@@ -39,7 +43,7 @@ public enum Daemon {
       let workers = configuration.server.workers > 0 ? configuration.server.workers : LoopGroup.availableCores
       let sockets = try bind(configuration, workers: workers)
       let group = try LoopGroup(count: workers)
-      let parts = try build(configuration, group, version: version, log: log)
+      let parts = try build(configuration, group, retryPolicies, version: version, log: log)
       let servers = start(parts, group, sockets)
       for address in Set(sockets.flatMap { $0.map(\.address.description) }).sorted() {
         log.logger.info("listening on \(address)")
@@ -80,7 +84,8 @@ public enum Daemon {
   }
 
   private static func build(
-    _ configuration: Configuration, _ group: LoopGroup, version: String, log: ServerLog
+    _ configuration: Configuration, _ group: LoopGroup, _ policies: [String: any RetryPolicy],
+    version: String, log: ServerLog
   ) throws(SystemError) -> DaemonParts {
     let admin = configuration.domains.count
     var domains = configuration.domains.enumerated().map { Domain(number: $0, $1) }
@@ -111,7 +116,8 @@ public enum Daemon {
         .reduce(into: RequestDomain()) { $0.insert(RequestDomain($1)) }
         builder = builder.next(try FixturesProvider(configuration, files: files), domains: fixed)
       case .upstream:
-        let upstream = UpstreamProvider(configuration, group: group, resolver: try Resolver(), meters: meters)
+        let upstream = UpstreamProvider(
+          configuration, group: group, resolver: try Resolver(), meters: meters, policies: policies, log: log)
         upstreams.append(upstream)
         builder = builder.next(upstream, domains: set)
       }
@@ -122,7 +128,7 @@ public enum Daemon {
     let statistics = Statistics(
       version: version, started: LoopClock.read().now, domains: domains.map(\.name),
       providers: configuration.providers.map(\.kind.rawValue) + ["admin"], loops: meters, memory: memory,
-      flights: flights)
+      flights: flights, healths: upstreams.flatMap { $0.healths(of: domains) })
     // What it explains is the chain before it.
     let explanations = ExplainPage(routing, builder.build(), limits: MessageLimits(configuration.limits))
     builder = builder.next(

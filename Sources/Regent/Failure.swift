@@ -39,16 +39,22 @@ public enum Failure: Error, Sendable, Equatable {
   case overloaded
   /// The origin answered with this status, 408, 425, 429 or 5xx, to another request that this one waited for.
   case originTrouble(Int)
+  /// The origin failed too often and is left alone for so long: what it failed by last, in a sentence.
+  case circuitOpen(seconds: Int, because: String)
+  /// The request's whole time passed before the head of an answer was there.
+  case deadlinePassed
+  /// The client had gone before its request was sent to the origin once more.
+  case clientLeft
 
   public var status: Int {
     switch self {
-    case .onlyIfCached, .connectionTimedOut, .responseTimedOut: 504
-    case .requestTimedOut: 408
+    case .onlyIfCached, .connectionTimedOut, .responseTimedOut, .tls(.timedOut), .deadlinePassed: 504
+    case .requestTimedOut, .clientLeft: 408
     case .malformedRequest: 400
     case .misdirected: 421
     case .methodNotAllowed: 405
     case .provider: 500
-    case .overloaded, .connectionsExhausted: 503
+    case .overloaded, .connectionsExhausted, .circuitOpen: 503
     case .originTrouble(let status): status
     case .unhandled, .nameNotFound, .connectionRefused, .connectionFailed, .tls, .closedBeforeResponse,
       .malformedResponse:
@@ -64,15 +70,15 @@ public enum Failure: Error, Sendable, Equatable {
     case .connectionsExhausted: "proxy_internal_response"
     case .onlyIfCached: "http_request_denied"
     case .provider: "proxy_internal_error"
-    case .requestTimedOut, .malformedRequest: "http_request_error"
+    case .requestTimedOut, .malformedRequest, .clientLeft: "http_request_error"
     case .nameNotFound: "dns_error"
     case .connectionRefused: "connection_refused"
-    case .connectionTimedOut: "connection_timeout"
-    case .connectionFailed: "destination_unavailable"
+    case .connectionTimedOut, .tls(.timedOut): "connection_timeout"
+    case .connectionFailed, .circuitOpen: "destination_unavailable"
     case .tls(.certificate): "tls_certificate_error"
     case .tls: "tls_protocol_error"
     case .closedBeforeResponse: "http_response_incomplete"
-    case .responseTimedOut: "http_response_timeout"
+    case .responseTimedOut, .deadlinePassed: "http_response_timeout"
     case .malformedResponse: "http_protocol_error"
     case .overloaded: "connection_limit_reached"
     case .originTrouble: "destination_unavailable"
@@ -101,6 +107,10 @@ public enum Failure: Error, Sendable, Equatable {
     case .malformedResponse(let rule): "The origin's response is malformed: \(rule)"
     case .overloaded: "Too many requests wait for a connection to this origin."
     case .originTrouble(let status): "The origin answered \(status) to a request for the same."
+    case .circuitOpen(let seconds, let cause):
+      "The origin failed too often and is asked again in \(seconds) s. \(cause)"
+    case .deadlinePassed: "The time for this request passed before the origin answered."
+    case .clientLeft: "The client left before its request was repeated."
     }
   }
 
@@ -108,7 +118,7 @@ public enum Failure: Error, Sendable, Equatable {
   var originFailure: OriginFailure? {
     switch self {
     case .misdirected, .methodNotAllowed, .connectionsExhausted, .unhandled, .onlyIfCached, .provider,
-      .requestTimedOut, .malformedRequest:
+      .requestTimedOut, .malformedRequest, .clientLeft:
       nil
     case .originTrouble(let status): .status(UInt16(clamping: status))
     default: .unreachable
@@ -140,7 +150,8 @@ extension Failure {
   }
 
   private var extraFields: [(FieldName, String)] {
-    switch status {
+    if case .circuitOpen(let seconds, _) = self { return [(.retryAfter, "\(seconds)")] }
+    return switch status {
     case 405: [(.allow, "GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH")]
     case 503: [(.retryAfter, "1")]
     default: []

@@ -87,7 +87,12 @@ final class LoopMeters: Sendable {
   let misdirected = Counter()
   let originConnections = Counter()
   let originRequests = Counter()
+  /// Requests that were sent again on a new connection, because the origin had closed the idle one.
+  let originReconnections = Counter()
   let originRetries = Counter()
+  let retryRefusals = ReasonCounters<RetryRefusal>()
+  /// Bytes of request content that is kept so that it can be sent again.
+  let keptContent = Counter()
 
   init(domains: Int, providers: Int) {
     self.domains = (0..<domains).map { _ in DomainMeters() }

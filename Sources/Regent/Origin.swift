@@ -167,12 +167,12 @@ final class Origin {
   private func startTLS(_ stream: ByteStream) async throws(StreamError) {
     do throws(StreamError) {
       let context = try tlsContext()
-      stream.setDeadline(in: timeouts.connect)
+      stream.setDeadline(in: timeouts.tlsHandshake)
       try await stream.startTLS(context, host: identity.host)
       stream.setDeadline(nil)
     } catch {
       stream.close()
-      throw error
+      throw error == .timedOut ? .tls(.timedOut) : error
     }
   }
 

@@ -93,6 +93,14 @@ public final class Request: Sendable {
       cause: cause, mark: mark, method: method, client: client, isBehind: isBehind, meters: meters)
   }
 
+  /// The same request with content that can be read again.
+  func sending(_ content: any RequestBody) -> Request {
+    Request(
+      routed, directives: directives, wall: wall, now: now, body: content, candidate: candidate,
+      missing: missing, variants: variants, forwarded: forwarded, cause: cause, mark: mark, method: method,
+      client: client, isBehind: isBehind, meters: meters)
+  }
+
   /// The request that revalidates a candidate behind an answer that has left already: no client, no directives, and
   /// GET, because what is stored is the response to one.
   func revalidating(_ candidate: Candidate) -> Request {

@@ -24,6 +24,17 @@ final class ServerLog: Sendable {
     limited("bad request \(error.rule)", level: .notice) { "bad request: \(error.description)" }
   }
 
+  /// An origin's circuit breaker came into another state.
+  func changed(_ transition: CircuitBreaker.Transition, of origin: String, because cause: String) {
+    limited("\(origin) \(transition)", level: transition == .opened ? .warning : .notice) {
+      switch transition {
+      case .opened: "\(origin): left alone, because it failed too often. \(cause)"
+      case .halfOpened: "\(origin): asked again, a few requests at a time"
+      case .closed: "\(origin): answers again"
+      }
+    }
+  }
+
   private func limited(_ kind: String, level: Logger.Level, _ message: () -> String) {
     guard logger.logLevel <= level, let second = EventLoop.current.map({ $0.clock.now / 1_000_000_000 })
     else { return }

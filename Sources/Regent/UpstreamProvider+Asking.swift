@@ -20,7 +20,7 @@ extension UpstreamProvider {
       connection.sentWhole = false
     }
     guard let body = request.body else {
-      connection.stream.setDeadline(in: timeouts.firstByte)
+      connection.stream.setDeadline(headDeadline(of: request, loop.clock))
       return try await connection.head(for: request)
     }
     return try await upload(body, request, connection)

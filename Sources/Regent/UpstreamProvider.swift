@@ -11,51 +11,54 @@ import RegentStorage
 public final class UpstreamProvider: Provider {
   public let name = "upstream"
   private let origins: LoopLocal<[Origin?]>
-  private let identities: [OriginIdentity?]
+  /// What the loops share of each domain's origin.
+  let targets: [Target?]
   let timeouts: Configuration.Timeouts
   let via: [UInt8]
   private let bodyWindow = 512 << 10
 
-  init(_ configuration: Configuration, group: LoopGroup, resolver: Resolver, meters: [LoopMeters]) {
-    let identities = configuration.domains.map { $0.upstream.map(OriginIdentity.init) }
-    self.identities = identities
+  /// `policies` are the user's own, by the names of domains.
+  init(
+    _ configuration: Configuration, group: LoopGroup, resolver: Resolver, meters: [LoopMeters],
+    policies: [String: any RetryPolicy] = [:], log: ServerLog? = nil
+  ) {
+    let targets = Target.all(of: configuration, policies, log)
+    self.targets = targets
     timeouts = configuration.timeouts
     via = Array("1.1 \(configuration.server.name)".utf8)
     origins = LoopLocal(group) { loop in
-      identities.map { identity in
-        identity.map {
-          Origin($0, on: loop, resolver: resolver, configuration: configuration, meters: meters[loop.index])
+      targets.map { target in
+        target.map {
+          Origin(
+            $0.identity, on: loop, resolver: resolver, configuration: configuration,
+            meters: meters[loop.index])
         }
       }
     }
   }
 
   public func perform(_ request: Request) async throws -> Response {
-    guard request.domain.number < identities.count, let identity = identities[request.domain.number] else {
-      throw Unhandled()
-    }
+    let number = request.domain.number
+    guard number < targets.count, let target = targets[number] else { throw Unhandled() }
     if request.directives.onlyIfCached { throw Failure.onlyIfCached }
-    guard let origin = origins.value[request.domain.number] else { throw Unhandled() }
-    if let response = try await fetch(request, identity, origin) { return response }
+    guard let origin = origins.value[number], let loop = EventLoop.current else { throw Unhandled() }
+    let path = UpstreamPath(target: target, origin: origin, loop: loop)
+    guard let kept = target.retrying.kept(of: request) else { return try await answer(request, path) }
+    defer { kept.letGo() }
+    return try await answer(request.sending(ReplayableContent(kept, on: loop)), path, kept)
+  }
+
+  private func answer(
+    _ request: Request, _ path: UpstreamPath, _ kept: KeptContent? = nil
+  ) async throws(Failure) -> Response {
+    if let response = try await fetch(request, path, kept) { return response }
     // Its 304 is about another response than the stored one (RFC 9111 section 4.3.4), or its part does not belong to
     // the stored ones (section 3.4): ask as if nothing were stored.
     let whole = request.withoutCandidate()
-    if let response = try await fetch(whole, identity, origin),
-      response.status != 304 || whole.asksConditionally
-    {
+    if let response = try await fetch(whole, path, kept), response.status != 304 || whole.asksConditionally {
       return response
     }
     throw Failure.malformedResponse("Its 304 confirms a response that is not the stored one.")
-  }
-
-  /// The origin's response; nil where it confirms a stored one that it does not know.
-  private func fetch(
-    _ request: Request, _ identity: OriginIdentity, _ origin: Origin
-  ) async throws(Failure) -> Response? {
-    let started = EventLoop.current?.clock.wall ?? request.wall
-    let (connection, head) = try await exchange(request, identity, origin)
-    let ended = EventLoop.current?.clock.wall ?? started
-    return try respond(request, connection, head, requestTime: started, responseTime: ended)
   }
 
   /// Closes the calling loop's connections that nobody uses: without this they and their loop would hold each other.
@@ -63,34 +66,9 @@ public final class UpstreamProvider: Provider {
     for origin in origins.value { origin?.closeIdle() }
   }
 
-  // MARK: Asking
-
-  private func exchange(
-    _ request: Request, _ identity: OriginIdentity, _ origin: Origin
-  ) async throws(Failure) -> (OriginConnection, ResponseHead) {
-    request.meters.originRequests.add(1)
-    let connection = try await origin.connection()
-    do throws(Failure) {
-      return (connection, try await ask(connection, request, identity))
-    } catch {
-      let mayRepeat = connection.wasUsed && request.body == nil && request.method.isIdempotent
-      connection.close()
-      // The origin closed the idle connection as it was reused: nobody saw the request (RFC 9112 section 9.3.1).
-      guard error == .closedBeforeResponse, mayRepeat else { throw error }
-    }
-    request.meters.originRetries.add(1)
-    let fresh = try await origin.connection(fresh: true)
-    do throws(Failure) {
-      return (fresh, try await ask(fresh, request, identity))
-    } catch {
-      fresh.close()
-      throw error
-    }
-  }
-
   // MARK: Answering
 
-  private func respond(
+  func respond(
     _ request: Request, _ connection: OriginConnection, _ head: ResponseHead, requestTime: Int64,
     responseTime: Int64
   ) throws(Failure) -> Response? {
@@ -104,7 +82,7 @@ public final class UpstreamProvider: Provider {
     }
   }
 
-  private static func framing(_ head: ResponseHead, _ method: Method) throws(Failure) -> BodyFraming {
+  static func framing(_ head: ResponseHead, _ method: Method) throws(Failure) -> BodyFraming {
     do throws(ParseError) { return try head.framing(answering: method) } catch {
       throw .malformedResponse(error.description)
     }

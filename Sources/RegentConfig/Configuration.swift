@@ -69,12 +69,19 @@ extension Configuration {
     public var writeStall = Duration.seconds(30)
     /// How long requests in flight may run on after SIGTERM.
     public var drain = Duration.seconds(10)
-    /// How long a connection to an origin may take to open, TLS included.
+    /// How long a connection to an origin may take to open.
     public var connect = Duration.seconds(5)
+    /// How long the TLS handshake on it may take.
+    public var tlsHandshake = Duration.seconds(5)
     /// From the end of the request to the first byte of the origin's answer.
     public var firstByte = Duration.seconds(60)
     /// How long an origin may pause within an answer.
     public var betweenBytes = Duration.seconds(30)
+    /// From a request's arrival to the head of its answer, with all that is tried on the way; sending content is not
+    /// counted.
+    public var request = Duration.seconds(120)
+    /// From an answer's head to its end.
+    public var response = Duration.seconds(86_400)
     /// How long an unused connection to an origin is kept.
     public var originIdle = Duration.seconds(60)
 

@@ -52,6 +52,10 @@ public struct Domain: Sendable, Equatable {
   public var keyFields: [String] = []
   /// Negotiation fields whose values are keyed, compared and sent in one spelling.
   public var normalize: [NegotiationField] = []
+  /// How requests are repeated that the origin failed.
+  public var retrying = Retrying()
+  /// When the origin is left alone.
+  public var breaking = Breaking()
   /// Whether it answers for localhost itself; true for one domain at most.
   public var isDefault = false
 

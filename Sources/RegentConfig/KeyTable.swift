@@ -58,6 +58,14 @@ enum KeyTable {
       "timeouts.between-bytes", \.timeouts.betweenBytes, in: wait,
       "How long an origin may pause within an answer."),
     Key(
+      "timeouts.tls-handshake", \.timeouts.tlsHandshake, in: wait,
+      "How long the TLS handshake with an origin may take."),
+    Key(
+      "timeouts.request", \.timeouts.request, in: wait,
+      "From a request's arrival to the head of its answer, repetitions included, sending content not."),
+    Key(
+      "timeouts.response", \.timeouts.response, in: wait, "From the head of an origin's answer to its end."),
+    Key(
       "timeouts.origin-idle", \.timeouts.originIdle, in: wait,
       "How long an unused connection to an origin is kept."),
 
@@ -117,6 +125,33 @@ enum KeyTable {
     Key(
       "domain.normalize", \.normalize,
       "Fields that are compared and sent in one spelling: accept-encoding, accept-language."),
+    Key("domain.retry", \.retrying.policy, "How the delays grow after which a failed request is repeated."),
+    Key(
+      "domain.retry-attempts", \.retrying.attempts, in: 1...100,
+      "The most attempts for one request, the first one included."),
+    Key("domain.retry-base", \.retrying.base, in: pause, "The delay before the first repetition."),
+    Key(
+      "domain.retry-max-delay", \.retrying.maxDelay, in: pause,
+      "The longest delay; an origin that asks for a longer one gets no repetition."),
+    Key("domain.retry-jitter", \.retrying.jitter, in: pause, "The most that chance adds to a delay."),
+    Key("domain.retry-on", \.retrying.on, "What is repeated: connect, reset, timeout, and statuses."),
+    Key(
+      "domain.retry-budget", \.retrying.budget, in: 0...100,
+      "The most repetitions, in per cent of the origin's requests of the last 10 s; 3 at least, 0 for none."),
+    Key(
+      "domain.retry-body", \.retrying.body, in: size(0)...size(16 << 20),
+      "The largest request content that is kept so that it can be sent again."),
+    Key(
+      "domain.breaker", \.breaking.isOn, "Whether an origin that fails too often is left alone for a while."),
+    Key(
+      "domain.breaker-failures", \.breaking.failures, in: 1...100,
+      "The share of failures (no answer, 502, 503, 504) from which on it is, in per cent."),
+    Key(
+      "domain.breaker-requests", \.breaking.requests, in: 1...1_000_000, "The fewest requests that tell it."),
+    Key("domain.breaker-window", \.breaking.window, in: wait, "How long a failure is remembered."),
+    Key(
+      "domain.breaker-open", \.breaking.open, in: wait,
+      "How long the origin is left alone at first; up to eight times that if it goes on failing."),
     Key("domain.default", \.isDefault, "Whether it answers at localhost itself."),
   ]
 
@@ -153,6 +188,7 @@ enum KeyTable {
 extension KeyTable {
   private static func size(_ bytes: Int) -> ByteCount { ByteCount(bytes: bytes) }
 
+  private static let pause = Duration.zero...Duration.seconds(86_400)
   private static let wait = Duration.milliseconds(1)...Duration.seconds(365 * 86_400)
 
   @Sendable private static func nameRefusal(_ name: String) -> String? {

@@ -54,6 +54,6 @@ extension Duration {
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     if overflow { return seconds < 0 ? .min : .max }
     let (sum, carried) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
-    return carried ? .max : sum
+    return carried ? (seconds < 0 ? .min : .max) : sum
   }
 }

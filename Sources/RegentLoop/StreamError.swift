@@ -24,6 +24,8 @@ public enum TLSFailure: Error, Sendable, Equatable {
   case handshake(String)
   /// tls_alert_received and other failures after the handshake.
   case record(String)
+  /// The handshake did not end in time.
+  case timedOut
   /// The trust store could not be read.
   case configuration(String)
 }
@@ -38,6 +40,7 @@ extension StreamError: CustomStringConvertible {
     case .tls(.certificate(let reason)): "certificate refused: \(reason)"
     case .tls(.handshake(let reason)): "TLS handshake failed: \(reason)"
     case .tls(.record(let reason)): "TLS failed: \(reason)"
+    case .tls(.timedOut): "the TLS handshake did not end in time"
     case .tls(.configuration(let reason)): "TLS configuration: \(reason)"
     case .truncated: "TLS ended without close_notify"
     }

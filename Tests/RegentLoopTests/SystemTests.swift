@@ -56,6 +56,8 @@ struct LoopClockTests {
     "counts durations in nanoseconds, clamped",
     arguments: [
       (.zero, 0), (.nanoseconds(1), 1), (.milliseconds(1500), 1_500_000_000), (.seconds(-2), -2_000_000_000),
+      (.seconds(-9_223_372_036) - .milliseconds(900), .min),
+      (.seconds(9_223_372_036) + .milliseconds(900), .max),
       (.seconds(Int64.max), .max), (.seconds(Int64.min), .min),
       (.seconds(9_223_372_036), 9_223_372_036_000_000_000),
       (.seconds(9_223_372_037), .max),

@@ -45,6 +45,10 @@ struct FailureTests {
     Row(.malformedResponse("No."), 502, "http_protocol_error", true),
     Row(.overloaded, 503, "connection_limit_reached", true),
     Row(.originTrouble(429), 429, "destination_unavailable", false),
+    Row(.tls(.timedOut), 504, "connection_timeout", true),
+    Row(.circuitOpen(seconds: 4, because: "It did."), 503, "destination_unavailable", true),
+    Row(.deadlinePassed, 504, "http_response_timeout", true),
+    Row(.clientLeft, 408, "http_request_error", false),
   ]
 
   @Test("has its status, its word of RFC 9209 and a sentence", arguments: rows)
@@ -70,7 +74,7 @@ struct FailureTests {
 
   @Test("of every kind is in the table")
   func complete() {
-    #expect(Set(Self.rows.map { Self.kind($0.failure) }) == Set(1...18))
+    #expect(Set(Self.rows.map { Self.kind($0.failure) }) == Set(1...21))
   }
 
   // A new failure breaks the build here, and then belongs into the table.
@@ -93,8 +97,18 @@ struct FailureTests {
     case .responseTimedOut: 15
     case .malformedResponse: 16
     case .overloaded: 17
-    case .originTrouble: 18
+    case .originTrouble: 21
+    case .circuitOpen: 18
+    case .deadlinePassed: 19
+    case .clientLeft: 20
     }
+  }
+
+  @Test("of an origin that is left alone says for how long")
+  func circuitOpen() throws {
+    let fields = Failure.circuitOpen(seconds: 17, because: "It did.").response(to: try request()).fields
+      .parsed
+    #expect(fields.first(.retryAfter)?.elementsEqual("17".utf8) == true)
   }
 
   @Test("of a host that no domain has says how to add one, and counts in good English")

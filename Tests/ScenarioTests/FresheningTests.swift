@@ -151,7 +151,7 @@ struct FresheningTests {
 
   @Test("an origin that fails a HEAD changes nothing in what is stored", arguments: [405, 500, 503])
   func headFails(status: Int) throws {
-    let stage = try Stage { request, connection in
+    let stage = try Stage(set: [Setting.retry("none")]) { request, connection in
       if request.method == "HEAD" {
         return try connection.send("HTTP/1.1 \(status) Scripted\r\nContent-Length: 9\r\n\r\n")
       }

@@ -53,7 +53,7 @@ struct OriginFramingTests {
   @Test(
     "a pooled connection that ends before any answer is tried again once on a new one; a new one gives 502")
   func endBeforeAnswer() throws {
-    let stage = try Stage(workers: 1) { request, connection in
+    let stage = try Stage(set: [Setting.retry("none")], workers: 1) { request, connection in
       if request.target == "/first" || request.number > 1 { return try connection.answer(200, [], "good") }
       connection.close()
     }

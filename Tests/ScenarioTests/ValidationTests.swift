@@ -164,7 +164,7 @@ struct ValidationTests {
     "an error in place of a validation is the answer where no rule allows the stale one, which stays",
     arguments: [500, 501, 502, 503, 504, 429, 408])
   func errors(status: Int) throws {
-    let stage = try Stage { request, connection in
+    let stage = try Stage(set: [Setting.retry("none")]) { request, connection in
       switch request.number {
       case 1: try connection.answer(200, stale + ["ETag: \"v1\""], "the body")
       case 2: try connection.answer(status, [], "trouble")

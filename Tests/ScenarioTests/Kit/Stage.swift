@@ -26,6 +26,9 @@ enum Setting {
   static func idle(_ time: String) -> String { "timeouts.idle=\(time)" }
   static func firstByte(_ time: String) -> String { "timeouts.first-byte=\(time)" }
   static func betweenBytes(_ time: String) -> String { "timeouts.between-bytes=\(time)" }
+  static func retry(_ policy: String) -> String { "domain.default.retry=\(policy)" }
+  /// A key of the stage's only domain.
+  static func domain(_ key: String, _ value: String) -> String { "domain.default.\(key)=\(value)" }
   static func maxObject(_ size: String) -> String { "memory.max-object=\(size)" }
 }
 

@@ -1,0 +1,31 @@
+// The deadlines of a request at its origin. Connecting, the TLS handshake, the first byte and the time between bytes have
+// their own; over all of them, retries and delays included, lies the request's.
+
+import RegentConfig
+import RegentLoop
+
+extension UpstreamProvider {
+  /// When the head of an answer must be there, by the loop's monotonic time.
+  func headDeadline(of request: Request, _ clock: LoopClock) -> Int64 {
+    min(clock.time(in: timeouts.firstByte), end(of: request))
+  }
+
+  /// How long a request may still take until its answer's head is there.
+  func remaining(of request: Request, _ clock: LoopClock) -> Duration {
+    .nanoseconds(max(0, end(of: request) &- clock.now))
+  }
+
+  /// A failure by its own name where it was the request's whole time that passed.
+  func named(_ failure: Failure, _ request: Request, _ clock: LoopClock) -> Failure {
+    switch failure {
+    case .responseTimedOut, .connectionTimedOut, .tls(.timedOut), .overloaded:
+      clock.now >= end(of: request) ? .deadlinePassed : failure
+    default: failure
+    }
+  }
+
+  private func end(of request: Request) -> Int64 {
+    let (time, overflow) = request.now.addingReportingOverflow(timeouts.request.nanoseconds)
+    return overflow ? .max : time
+  }
+}

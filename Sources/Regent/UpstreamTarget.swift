@@ -1,0 +1,53 @@
+// What all loops share of a domain's origin: who it is, how it is, and how its failures are repeated.
+
+import RegentConfig
+
+extension UpstreamProvider {
+  /// One domain's origin.
+  final class Target: Sendable {
+    let identity: OriginIdentity
+    let health: OriginHealth
+    let retrying: RetryRules
+
+    init(_ identity: OriginIdentity, _ health: OriginHealth, _ retrying: RetryRules) {
+      self.identity = identity
+      self.health = health
+      self.retrying = retrying
+    }
+
+    /// The origins of a configuration, by the domains' numbers. Domains that are served by one origin, and have the same
+    /// ideas of when it is ill, share its health.
+    static func all(
+      of configuration: Configuration, _ policies: [String: any RetryPolicy], _ log: ServerLog?
+    ) -> [Target?] {
+      var known: [(url: UpstreamURL, breaking: Breaking, budget: Int, health: OriginHealth)] = []
+      return configuration.domains.map { domain in
+        guard let url = domain.upstream else { return nil }
+        let (breaking, budget) = (domain.breaking, domain.retrying.budget)
+        let shared = known.first {
+          $0.url.isSameOrigin(as: url) && $0.breaking == breaking && $0.budget == budget
+        }
+        let health =
+          shared?.health
+          ?? OriginHealth(
+            "\(url.scheme.rawValue)://\(url.authority)", breaking: breaking, retryBudget: budget, log: log)
+        if shared == nil { known.append((url, breaking, budget, health)) }
+        return Target(
+          OriginIdentity(url), health, RetryRules(domain.retrying, policy: policies[domain.name]))
+      }
+    }
+  }
+}
+
+extension UpstreamProvider {
+  /// The health of the origins of these domains, by the domains' names.
+  func healths(of domains: [Domain]) -> [(name: String, health: OriginHealth)] {
+    zip(domains, targets).compactMap { domain, target in target.map { (domain.name, $0.health) } }
+  }
+}
+
+extension UpstreamURL {
+  fileprivate func isSameOrigin(as other: UpstreamURL) -> Bool {
+    scheme == other.scheme && host == other.host && port == other.port
+  }
+}
