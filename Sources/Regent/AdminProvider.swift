@@ -48,11 +48,13 @@ final class Statistics: Sendable {
   private let providers: [String]
   private let loops: [LoopMeters]
   private let memory: MemoryStore?
+  private let resolver: Resolver?
 
   init(
     version: String, started: Int64, domains: [String], providers: [String], loops: [LoopMeters],
-    memory: MemoryStore?
+    memory: MemoryStore?, resolver: Resolver? = nil
   ) {
+    self.resolver = resolver
     self.version = version
     self.started = started
     self.domains = domains
@@ -97,12 +99,20 @@ final class Statistics: Sendable {
     json.value("descriptors-exhausted", sum { $0.exhausted.count })
     json.value("bad-requests", sum { $0.badRequests.count })
     json.value("misdirected", sum { $0.misdirected.count })
+    json.value("loops-detected", sum { $0.loopsDetected.count })
   }
 
   private func writeOrigins(_ json: inout JSONWriter) {
     json.value("connections", sum { $0.originConnections.count })
+    json.value("idle", sum { $0.originIdle.count })
+    json.value("opened", sum { $0.originOpened.count })
+    json.value("waiting", sum { $0.originWaiting.count })
+    json.value("refused", sum { $0.originRefused.count })
     json.value("requests", sum { $0.originRequests.count })
     json.value("retries", sum { $0.originRetries.count })
+    guard let figures = resolver?.figures else { return }
+    json.value("names", figures.names)
+    json.value("name-look-ups", figures.lookUps)
   }
 
   private func writeDomains(_ json: inout JSONWriter) {

@@ -88,6 +88,11 @@ public enum Daemon {
     let meters = group.loops.map { _ in
       LoopMeters(domains: domains.count, providers: configuration.providers.count + 1)
     }
+    let resolver = try Resolver(
+      lifetime: configuration.timeouts.names, missingLifetime: configuration.timeouts.missingNames,
+      bound: configuration.limits.names)
+    var random = SystemRandomNumberGenerator()
+    let instance = InstanceName(configuration.server.name, random: &random)
     var builder = Chain.Builder()
     var memory: MemoryStore?
     var upstreams: [UpstreamProvider] = []
@@ -105,17 +110,19 @@ public enum Daemon {
         let files = try BlockingPool(name: "regent-files", threads: 2)
         builder = builder.next(try FixturesProvider(configuration, files: files), domains: set)
       case .upstream:
-        let upstream = UpstreamProvider(configuration, group: group, resolver: try Resolver(), meters: meters)
+        let upstream = UpstreamProvider(
+          configuration, instance: instance, group: group, resolver: resolver, meters: meters)
         upstreams.append(upstream)
         builder = builder.next(upstream, domains: set)
       }
     }
     let routing = Routing(
       router: Router(configuration.domains, admin: admin, pathPrefixes: configuration.server.pathPrefixes),
-      domains: domains)
+      domains: domains, instance: instance)
     let statistics = Statistics(
       version: version, started: LoopClock.read().now, domains: domains.map(\.name),
-      providers: configuration.providers.map(\.kind.rawValue) + ["admin"], loops: meters, memory: memory)
+      providers: configuration.providers.map(\.kind.rawValue) + ["admin"], loops: meters, memory: memory,
+      resolver: resolver)
     // What it explains is the chain before it.
     let explanations = ExplainPage(routing, builder.build(), limits: MessageLimits(configuration.limits))
     builder = builder.next(

@@ -85,7 +85,12 @@ final class LoopMeters: Sendable {
   let exhausted = Counter()
   let badRequests = Counter()
   let misdirected = Counter()
+  let loopsDetected = Counter()
   let originConnections = Counter()
+  let originIdle = Counter()
+  let originWaiting = Counter()
+  let originRefused = Counter()
+  let originOpened = Counter()
   let originRequests = Counter()
   let originRetries = Counter()
 

@@ -16,11 +16,16 @@ public final class UpstreamProvider: Provider {
   let via: [UInt8]
   private let bodyWindow = 512 << 10
 
-  init(_ configuration: Configuration, group: LoopGroup, resolver: Resolver, meters: [LoopMeters]) {
-    let identities = configuration.domains.map { $0.upstream.map(OriginIdentity.init) }
+  init(
+    _ configuration: Configuration, instance: InstanceName, group: LoopGroup, resolver: Resolver,
+    meters: [LoopMeters]
+  ) {
+    let identities = configuration.domains.map { domain in
+      domain.upstream.map { OriginIdentity($0, domain.manners) }
+    }
     self.identities = identities
     timeouts = configuration.timeouts
-    via = Array("1.1 \(configuration.server.name)".utf8)
+    via = instance.via
     origins = LoopLocal(group) { loop in
       identities.map { identity in
         identity.map {

@@ -52,6 +52,8 @@ public struct Domain: Sendable, Equatable {
   public var keyFields: [String] = []
   /// Negotiation fields whose values are keyed, compared and sent in one spelling.
   public var normalize: [NegotiationField] = []
+  /// How the origin is asked.
+  public var manners = Manners()
   /// Whether it answers for localhost itself; true for one domain at most.
   public var isDefault = false
 
