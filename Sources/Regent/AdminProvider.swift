@@ -50,12 +50,15 @@ final class Statistics: Sendable {
   private let memory: MemoryStore?
   private let flights: Flights
   private let healths: [(name: String, health: OriginHealth)]
+  private let resolver: Resolver?
 
   init(
     version: String, started: Int64, domains: [String], providers: [String], loops: [LoopMeters],
-    memory: MemoryStore?, flights: Flights, healths: [(name: String, health: OriginHealth)] = []
+    memory: MemoryStore?, flights: Flights, resolver: Resolver? = nil,
+    healths: [(name: String, health: OriginHealth)] = []
   ) {
     self.healths = healths
+    self.resolver = resolver
     self.version = version
     self.started = started
     self.domains = domains
@@ -102,10 +105,15 @@ final class Statistics: Sendable {
     json.value("descriptors-exhausted", sum { $0.exhausted.count })
     json.value("bad-requests", sum { $0.badRequests.count })
     json.value("misdirected", sum { $0.misdirected.count })
+    json.value("loops-detected", sum { $0.loopsDetected.count })
   }
 
   private func writeOrigins(_ json: inout JSONWriter) {
     json.value("connections", sum { $0.originConnections.count })
+    json.value("idle", sum { $0.originIdle.count })
+    json.value("opened", sum { $0.originOpened.count })
+    json.value("waiting", sum { $0.originWaiting.count })
+    json.value("refused", sum { $0.originRefused.count })
     json.value("requests", sum { $0.originRequests.count })
     json.value("reconnections", sum { $0.originReconnections.count })
     json.value("retries", sum { $0.originRetries.count })
@@ -119,6 +127,9 @@ final class Statistics: Sendable {
     json.object("health") { json in
       for (name, health) in healths { json.object(name) { write(health.figures, &$0) } }
     }
+    guard let figures = resolver?.figures else { return }
+    json.value("names", figures.names)
+    json.value("name-look-ups", figures.lookUps)
   }
 
   private func write(_ health: OriginHealth.Figures, _ json: inout JSONWriter) {

@@ -94,6 +94,11 @@ public enum Daemon {
       LoopMeters(domains: domains.count, providers: configuration.providers.count + 1)
     }
     let flights = Flights(FlightRules(configuration.flights))
+    let resolver = try Resolver(
+      lifetime: configuration.timeouts.names, missingLifetime: configuration.timeouts.missingNames,
+      bound: configuration.limits.names)
+    var random = SystemRandomNumberGenerator()
+    let instance = InstanceName(configuration.server.name, random: &random)
     var builder = Chain.Builder().flights(flights)
     var memory: MemoryStore?
     var upstreams: [UpstreamProvider] = []
@@ -117,18 +122,19 @@ public enum Daemon {
         builder = builder.next(try FixturesProvider(configuration, files: files), domains: fixed)
       case .upstream:
         let upstream = UpstreamProvider(
-          configuration, group: group, resolver: try Resolver(), meters: meters, policies: policies, log: log)
+          configuration, instance: instance, group: group, resolver: resolver, meters: meters,
+          policies: policies, log: log)
         upstreams.append(upstream)
         builder = builder.next(upstream, domains: set)
       }
     }
     let routing = Routing(
       router: Router(configuration.domains, admin: admin, pathPrefixes: configuration.server.pathPrefixes),
-      domains: domains)
+      domains: domains, instance: instance)
     let statistics = Statistics(
       version: version, started: LoopClock.read().now, domains: domains.map(\.name),
       providers: configuration.providers.map(\.kind.rawValue) + ["admin"], loops: meters, memory: memory,
-      flights: flights, healths: upstreams.flatMap { $0.healths(of: domains) })
+      flights: flights, resolver: resolver, healths: upstreams.flatMap { $0.healths(of: domains) })
     // What it explains is the chain before it.
     let explanations = ExplainPage(routing, builder.build(), limits: MessageLimits(configuration.limits))
     builder = builder.next(

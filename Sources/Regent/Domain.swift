@@ -85,7 +85,8 @@ extension KeyRules {
   init(_ entry: RegentConfig.Domain) {
     self.init(
       ignoredQuery: entry.ignoreQuery.map { NamePattern($0) }, sortsQuery: entry.sortQuery,
-      fields: entry.keyFields,
+      // The origin is told which host the client asked, and may answer by it.
+      fields: entry.keyFields + (entry.manners.forwarded == .none ? [] : ["host"]),
       normalizes: entry.normalize.compactMap { NegotiationField(rawValue: $0.rawValue) })
   }
 }

@@ -11,6 +11,8 @@ public enum Failure: Error, Sendable, Equatable {
   case misdirected(host: String, domains: Int)
   /// CONNECT, TRACE and PURGE are not for this port.
   case methodNotAllowed
+  /// The request has passed this daemon before.
+  case loopDetected
   /// All connections that may be served are taken.
   case connectionsExhausted
   /// No provider answered.
@@ -25,6 +27,8 @@ public enum Failure: Error, Sendable, Equatable {
   case malformedRequest(String)
   /// The origin's name has no address.
   case nameNotFound(String)
+  /// The resolver did not answer in time.
+  case nameTimedOut
   case connectionRefused
   case connectionTimedOut
   /// No connection for another reason: the system's sentence.
@@ -48,11 +52,14 @@ public enum Failure: Error, Sendable, Equatable {
 
   public var status: Int {
     switch self {
-    case .onlyIfCached, .connectionTimedOut, .responseTimedOut, .tls(.timedOut), .deadlinePassed: 504
+    case .onlyIfCached, .nameTimedOut, .connectionTimedOut, .responseTimedOut, .tls(.timedOut),
+      .deadlinePassed:
+      504
     case .requestTimedOut, .clientLeft: 408
     case .malformedRequest: 400
     case .misdirected: 421
     case .methodNotAllowed: 405
+    case .loopDetected: 508
     case .provider: 500
     case .overloaded, .connectionsExhausted, .circuitOpen: 503
     case .originTrouble(let status): status
@@ -67,11 +74,13 @@ public enum Failure: Error, Sendable, Equatable {
     switch self {
     case .misdirected, .unhandled: "destination_not_found"
     case .methodNotAllowed: "http_request_denied"
+    case .loopDetected: "proxy_loop_detected"
     case .connectionsExhausted: "proxy_internal_response"
     case .onlyIfCached: "http_request_denied"
     case .provider: "proxy_internal_error"
     case .requestTimedOut, .malformedRequest, .clientLeft: "http_request_error"
     case .nameNotFound: "dns_error"
+    case .nameTimedOut: "dns_timeout"
     case .connectionRefused: "connection_refused"
     case .connectionTimedOut, .tls(.timedOut): "connection_timeout"
     case .connectionFailed, .circuitOpen: "destination_unavailable"
@@ -91,6 +100,7 @@ public enum Failure: Error, Sendable, Equatable {
     case .misdirected(let host, let domains):
       "Regent serves \(domains) \(domains == 1 ? "domain" : "domains"), and none answers at \"\(host)\"."
     case .methodNotAllowed: "This method is not served here."
+    case .loopDetected: "The request has passed this daemon before: its origin leads back here."
     case .connectionsExhausted: "Regent serves as many connections as it may."
     case .unhandled: "No provider of this domain answers this request."
     case .onlyIfCached: "The request asks for a stored response only, and there is none that may be used."
@@ -98,6 +108,7 @@ public enum Failure: Error, Sendable, Equatable {
     case .requestTimedOut: "The request's content ended early or came too slowly."
     case .malformedRequest(let rule): "The request's content is malformed: \(rule)"
     case .nameNotFound(let reason): "The origin's name has no address: \(reason)."
+    case .nameTimedOut: "The address of the origin's name was not found in time."
     case .connectionRefused: "The origin refused the connection."
     case .connectionTimedOut: "The origin did not accept the connection in time."
     case .connectionFailed(let reason): "There is no connection to the origin: \(reason)."
@@ -117,8 +128,8 @@ public enum Failure: Error, Sendable, Equatable {
   /// How the failure counts for `stale-if-error`; nil where it was not the origin's.
   var originFailure: OriginFailure? {
     switch self {
-    case .misdirected, .methodNotAllowed, .connectionsExhausted, .unhandled, .onlyIfCached, .provider,
-      .requestTimedOut, .malformedRequest, .clientLeft:
+    case .misdirected, .methodNotAllowed, .loopDetected, .connectionsExhausted, .unhandled, .onlyIfCached,
+      .provider, .requestTimedOut, .malformedRequest, .clientLeft:
       nil
     case .originTrouble(let status): .status(UInt16(clamping: status))
     default: .unreachable
@@ -165,6 +176,7 @@ extension Failure {
     switch error {
     case .timedOut: self = .connectionTimedOut
     case .nameNotFound(let reason): self = .nameNotFound(reason)
+    case .nameTimedOut: self = .nameTimedOut
     case .tls(let failure): self = .tls(failure)
     case .system(let error) where error.isRefusal: self = .connectionRefused
     case .system(let error): self = .connectionFailed(error.reason)

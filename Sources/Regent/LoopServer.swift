@@ -124,7 +124,11 @@ final class LoopServer {
     let host = head.fields.bytes[head.host]
     if !host.elementsEqual(lastHost.name) { lastHost = routing.host(host) }
     let routed = routing.routed(consume head, at: lastHost)
-    if case .misdirected? = routed.refusal { meters.misdirected.add(1) }
+    switch routed.refusal {
+    case .misdirected?: meters.misdirected.add(1)
+    case .loopDetected?: meters.loopsDetected.add(1)
+    default: break
+    }
     guard isSurplus, routed.refusal == nil, routed.domain.number != routing.adminDomain else { return routed }
     return routing.refused(routed.head, .connectionsExhausted)
   }

@@ -85,7 +85,12 @@ final class LoopMeters: Sendable {
   let exhausted = Counter()
   let badRequests = Counter()
   let misdirected = Counter()
+  let loopsDetected = Counter()
   let originConnections = Counter()
+  let originIdle = Counter()
+  let originWaiting = Counter()
+  let originRefused = Counter()
+  let originOpened = Counter()
   let originRequests = Counter()
   /// Requests that were sent again on a new connection, because the origin had closed the idle one.
   let originReconnections = Counter()

@@ -1,5 +1,5 @@
-// An origin as one loop meets it: who it is, the connections to it, and who waits for one.
-// A connection comes back only if both messages on it ended exactly; anything else closes it.
+// An origin as one loop meets it: who it is, the connections to it, and who waits for one. Which connection a request
+// gets is the pool's to say; a connection comes back only if both messages on it ended exactly.
 
 import RegentConfig
 import RegentHTTP
@@ -13,191 +13,184 @@ struct OriginIdentity: Sendable {
   /// The Host field's value.
   let authority: [UInt8]
   let basePath: [UInt8]
+  /// What the owner adds to each request.
+  let additions: RequestAdditions
 
-  init(_ url: UpstreamURL) {
+  init(_ url: UpstreamURL, _ manners: RegentConfig.Domain.Manners = .init()) {
     host = url.host
     port = url.port
     isTLS = url.scheme == .https
-    authority = Array(url.authority.utf8)
+    authority = Array((manners.host?.text ?? url.authority).utf8)
     basePath = Array(url.basePath.utf8)
+    additions = RequestAdditions(manners)
   }
 }
 
 /// An origin's connections on one loop.
 final class Origin {
-  let identity: OriginIdentity
   private let loop: EventLoop
-  private let resolver: Resolver
+  private let connector: OriginConnector
   private let timeouts: Configuration.Timeouts
-  private let limit: Int
   private let limits: MessageLimits
   private let meters: LoopMeters
-  private var idle: [OriginConnection] = []
-  private var open = 0
-  private var waiting: [Waiter] = []
-  private var addresses: (found: [SocketAddress], until: Int64) = ([], .min)
-  private var tls: TLSContext?
+  private var pool: ConnectionPool<OriginConnection>
+  private var waiters: [ConnectionPool<OriginConnection>.Waiter: CheckedContinuation<Grant, Never>] = [:]
 
-  private final class Waiter {
-    var continuation: CheckedContinuation<Bool, Never>?
+  /// What a request that waited got.
+  private enum Grant: Sendable {
+    case connection(LoopBound<OriginConnection>)
+    /// The right to open one.
+    case place
+    case nothing
   }
-
-  /// How long an answer of the resolver is used.
-  static let addressLifetime = Duration.seconds(10)
-  static let waitingBound = 1024
 
   init(
     _ identity: OriginIdentity, on loop: EventLoop, resolver: Resolver, configuration: Configuration,
     meters: LoopMeters
   ) {
-    self.identity = identity
     self.loop = loop
-    self.resolver = resolver
+    connector = OriginConnector(identity, on: loop, resolver: resolver, timeouts: configuration.timeouts)
     timeouts = configuration.timeouts
-    limit = configuration.limits.originConnections
     limits = MessageLimits(configuration.limits)
     self.meters = meters
+    pool = ConnectionPool(
+      limit: configuration.limits.originConnections, idleLimit: configuration.limits.originIdle,
+      waitingLimit: configuration.limits.originWaiting)
   }
 
   /// A connection to send one request on: the one that was used last, or a new one.
   func connection(fresh: Bool = false) async throws(Failure) -> OriginConnection {
     while true {
-      if !fresh, let connection = takeIdle() { return connection }
-      if open < limit { return try await connect() }
-      if fresh, let connection = idle.popLast() { drop(connection) } else { try await wait() }
+      switch pool.connectionAsked(fresh: fresh) {
+      case .use(let connection):
+        meters.originIdle.add(-1)
+        if isUsable(connection) { return connection }
+        drop(connection)
+      case .open(let oldest):
+        if let oldest { closeIdle(oldest) }
+        return try await connect()
+      case .wait(let waiter): return try await connection(waiting: waiter)
+      case .refuse:
+        meters.originRefused.add(1)
+        throw .overloaded
+      }
     }
   }
 
-  private func takeIdle() -> OriginConnection? {
-    while let connection = idle.popLast() {
-      connection.stream.delegate = nil
-      connection.stream.setDeadline(nil)
-      // What the origin sent unasked would be taken for the next answer (RFC 9112 section 9.2, TRUST A9).
-      if connection.stream.wasQuiet { return connection }
-      drop(connection)
-    }
-    return nil
+  /// Takes an unused connection into use; false where it ended, or where the origin sent something unasked, which would
+  /// be taken for the next answer (RFC 9112 section 9.2, TRUST A9).
+  private func isUsable(_ connection: OriginConnection) -> Bool {
+    connection.stream.delegate = nil
+    connection.stream.setDeadline(nil)
+    return connection.stream.wasQuiet
   }
 
   /// Takes a connection back. `reusable`: both messages ended exactly.
   func giveBack(_ connection: OriginConnection, reusable: Bool) {
     guard reusable, connection.stream.isOpen else { return drop(connection) }
     connection.wasUsed = true
-    connection.stream.delegate = connection
-    connection.stream.setDeadline(in: timeouts.originIdle)
-    connection.stream.resumeReading()
-    idle.append(connection)
-    wakeNext()
+    switch pool.connectionReturned(connection) {
+    case .keep(let oldest):
+      connection.stream.delegate = connection
+      connection.stream.setDeadline(in: timeouts.originIdle)
+      connection.stream.resumeReading()
+      meters.originIdle.add(1)
+      if let oldest { closeIdle(oldest) }
+    case .hand(let waiter): grant(.connection(LoopBound(connection, loop)), to: waiter)
+    case .replace(let waiter):
+      close(connection)
+      grant(.place, to: waiter)
+    case .close: close(connection)
+    }
   }
 
+  /// Closes a connection that is in use.
   func drop(_ connection: OriginConnection) {
-    idle.removeAll { $0 === connection }
     guard connection.stream.isOpen else { return }
-    connection.stream.close()
-    open -= 1
-    meters.originConnections.set(meters.originConnections.count - 1)
-    wakeNext()
+    close(connection)
+    if let waiter = pool.connectionClosed() { grant(.place, to: waiter) }
+  }
+
+  /// Closes an unused connection, which ended or was unused for too long.
+  func idleEnded(_ connection: OriginConnection) {
+    guard pool.idleConnectionEnded(connection) else { return drop(connection) }
+    closeIdle(connection)
   }
 
   /// Closes the connections that nobody uses, for the daemon's end.
   func closeIdle() {
-    for connection in idle { drop(connection) }
+    for connection in pool.idle { idleEnded(connection) }
   }
 
-  private func wakeNext() {
-    while !waiting.isEmpty {
-      let waiter = waiting.removeFirst()
-      guard let continuation = waiter.continuation else { continue }
-      waiter.continuation = nil
-      return continuation.resume(returning: true)
+  private func closeIdle(_ connection: OriginConnection) {
+    meters.originIdle.add(-1)
+    close(connection)
+  }
+
+  private func close(_ connection: OriginConnection) {
+    connection.stream.close()
+    meters.originConnections.add(-1)
+  }
+
+  // MARK: Waiting
+
+  private func connection(
+    waiting waiter: ConnectionPool<OriginConnection>.Waiter
+  ) async throws(Failure) -> OriginConnection {
+    switch await turn(of: waiter) {
+    case .connection(let bound):
+      let connection = bound.value
+      if isUsable(connection) { return connection }
+      close(connection)
+      return try await connect()
+    case .place: return try await connect()
+    case .nothing:
+      meters.originRefused.add(1)
+      throw .overloaded
     }
   }
 
-  private func wait() async throws(Failure) {
-    guard waiting.count < Self.waitingBound else { throw .overloaded }
-    let waiter = Waiter()
-    let bound = LoopBound(waiter, loop)
+  private func turn(of waiter: ConnectionPool<OriginConnection>.Waiter) async -> Grant {
+    let bound = LoopBound(self, loop)
     let loop = loop
-    let patience = timeouts.connect
+    let patience = timeouts.originWait
     let timer = Task(executorPreference: loop) {
       await loop.sleep(for: patience)
-      let waiter = bound.value
-      waiter.continuation?.resume(returning: false)
-      waiter.continuation = nil
+      bound.value.patienceEnded(waiter)
     }
-    let isTurn = await withCheckedContinuation { continuation in
-      waiter.continuation = continuation
-      waiting.append(waiter)
+    defer { timer.cancel() }
+    return await withCheckedContinuation { continuation in
+      waiters[waiter] = continuation
+      meters.originWaiting.add(1)
     }
-    timer.cancel()
-    waiting.removeAll { $0 === waiter }
-    if !isTurn { throw .overloaded }
+  }
+
+  private func patienceEnded(_ waiter: ConnectionPool<OriginConnection>.Waiter) {
+    if pool.waiterLeft(waiter) { grant(.nothing, to: waiter) }
+  }
+
+  private func grant(_ grant: Grant, to waiter: ConnectionPool<OriginConnection>.Waiter) {
+    meters.originWaiting.add(-1)
+    waiters.removeValue(forKey: waiter)?.resume(returning: grant)
   }
 
   // MARK: Connecting
 
+  /// Opens a connection in a place that the pool gave.
   private func connect() async throws(Failure) -> OriginConnection {
-    open += 1
     do throws(StreamError) {
-      let stream = try await connectedStream()
+      let stream = try await connector.connect()
       meters.originConnections.add(1)
+      meters.originOpened.add(1)
       return OriginConnection(stream, origin: self, limits: limits)
     } catch {
-      open -= 1
-      wakeNext()
+      if let waiter = pool.connectionClosed() { grant(.place, to: waiter) }
       throw Failure(connecting: error)
     }
   }
 
-  private func connectedStream() async throws(StreamError) -> ByteStream {
-    var failure = StreamError.nameNotFound("no address")
-    for address in try await resolved() {
-      do throws(StreamError) {
-        let stream = try await ByteStream.connect(to: address, on: loop, timeout: timeouts.connect)
-        if identity.isTLS { try await startTLS(stream) }
-        return stream
-      } catch {
-        failure = error
-        if case .tls = error { break }  // another address of the same name has the same certificate
-      }
-    }
-    throw failure
-  }
-
-  private func startTLS(_ stream: ByteStream) async throws(StreamError) {
-    do throws(StreamError) {
-      let context = try tlsContext()
-      stream.setDeadline(in: timeouts.tlsHandshake)
-      try await stream.startTLS(context, host: identity.host)
-      stream.setDeadline(nil)
-    } catch {
-      stream.close()
-      throw error == .timedOut ? .tls(.timedOut) : error
-    }
-  }
-
-  private func tlsContext() throws(StreamError) -> TLSContext {
-    if let tls { return tls }
-    do throws(TLSFailure) {
-      let made = try TLSContext()
-      tls = made
-      return made
-    } catch {
-      throw .tls(error)
-    }
-  }
-
   /// Keeps what the TLS session learnt for the next handshake.
-  func remember(_ connection: OriginConnection) {
-    if let tls { connection.stream.rememberSession(in: tls) }
-  }
-
-  private func resolved() async throws(StreamError) -> [SocketAddress] {
-    if loop.clock.now < addresses.until { return addresses.found }
-    let found = try await resolver.resolve(host: identity.host, port: identity.port)
-    addresses = (found, loop.clock.now &+ Self.addressLifetime.nanoseconds)
-    return found
-  }
+  func remember(_ connection: OriginConnection) { connector.remember(connection.stream) }
 }
 
 extension MessageLimits {

@@ -32,8 +32,8 @@ final class OriginConnection: StreamDelegate {
   // MARK: While idle
 
   /// An idle origin has nothing to say: an end, or bytes that nobody asked for.
-  func streamBecameReadable() { origin.drop(self) }
-  func streamDeadlinePassed() { origin.drop(self) }
+  func streamBecameReadable() { origin.idleEnded(self) }
+  func streamDeadlinePassed() { origin.idleEnded(self) }
 
   // MARK: The response's head
 

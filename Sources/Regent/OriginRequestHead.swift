@@ -2,14 +2,23 @@
 // responses make, and what Regent says of itself.
 
 import RegentCaching
+import RegentConfig
 import RegentHTTP
+
+extension OriginIdentity {
+  /// The client's fields as far as they may go on: what stands in for the key goes no further (TRUST B5), nor does what
+  /// Regent itself says of the client.
+  fileprivate func fields(of request: Request) -> Fields {
+    if additions.forwarded != .none { return request.head.fields.withoutUnkeyed() }
+    guard request.isForCache else { return request.head.fields }
+    return request.head.fields.withoutUnkeyed(keyed: request.keyedFields)
+  }
+}
 
 extension MessageWriter {
   /// The head that asks an origin for a request's answer.
   mutating func head(asking identity: OriginIdentity, _ request: Request, via: [UInt8]) {
-    let fields =
-      request.isForCache
-      ? request.head.fields.withoutUnkeyed(keyed: request.keyedFields) : request.head.fields
+    let fields = identity.fields(of: request)
     requestLine(request.method, identity: identity, request: request)
     field(.host, bytes: identity.authority)
     forwarded(fields, except: RequestFields.kept(from: request))
@@ -28,6 +37,8 @@ extension MessageWriter {
     case nil, .some(.none), .untilClose?:
       if request.head.framing == .length(0) { field(.contentLength, decimal: 0) }
     }
+    identity.additions.writeFields(missingFrom: fields, to: &self)
+    identity.additions.writeForwarding(of: request, to: &self)
     field(.via, bytes: via)
     endHead()
   }
@@ -43,6 +54,7 @@ extension MessageWriter {
       target.append(0x3F)
       target.append(contentsOf: query)
     }
+    target = identity.additions.completed(target: target, query: request.queryBytes)
     requestLine(method, target: target[...])
   }
 

@@ -9,6 +9,8 @@ import RegentStorage
 struct Routing: Sendable {
   let router: Router
   let domains: [Domain]
+  /// What the daemon is called in Via: its own requests are not to come back.
+  let instance: InstanceName
 
   /// The admin pages' own domain, which is the last one.
   var adminDomain: Int { domains.count - 1 }
@@ -30,6 +32,8 @@ struct Routing: Sendable {
     case .connect, .trace, .purge: return refused(head, .methodNotAllowed)
     default: break
     }
+    // Before anything looks for a stored response or waits for one: it would wait for itself.
+    if head.fields.contains(.via), instance.isIn(head.fields) { return refused(head, .loopDetected) }
     let path = head.target.form == .asterisk ? head.target.raw : head.target.path
     guard
       let match = router.match(

@@ -19,13 +19,13 @@ public final class UpstreamProvider: Provider {
 
   /// `policies` are the user's own, by the names of domains.
   init(
-    _ configuration: Configuration, group: LoopGroup, resolver: Resolver, meters: [LoopMeters],
-    policies: [String: any RetryPolicy] = [:], log: ServerLog? = nil
+    _ configuration: Configuration, instance: InstanceName, group: LoopGroup, resolver: Resolver,
+    meters: [LoopMeters], policies: [String: any RetryPolicy] = [:], log: ServerLog? = nil
   ) {
     let targets = Target.all(of: configuration, policies, log)
     self.targets = targets
     timeouts = configuration.timeouts
-    via = Array("1.1 \(configuration.server.name)".utf8)
+    via = instance.via
     origins = LoopLocal(group) { loop in
       targets.map { target in
         target.map {

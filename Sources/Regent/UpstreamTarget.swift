@@ -33,7 +33,8 @@ extension UpstreamProvider {
             "\(url.scheme.rawValue)://\(url.authority)", breaking: breaking, retryBudget: budget, log: log)
         if shared == nil { known.append((url, breaking, budget, health)) }
         return Target(
-          OriginIdentity(url), health, RetryRules(domain.retrying, policy: policies[domain.name]))
+          OriginIdentity(url, domain.manners), health,
+          RetryRules(domain.retrying, policy: policies[domain.name]))
       }
     }
   }

@@ -15,6 +15,7 @@ extension Configuration {
     var configuration = try parse(text, file: file, overrides: overrides)
     var findings = Findings(file: file, map: SourceMap(text))
     configuration.resolvePaths(below: folder(of: file), findings: &findings)
+    configuration.readSecrets(SecretSources(folder: folder(of: file)), findings: &findings)
     try findings.settle()
     return configuration
   }

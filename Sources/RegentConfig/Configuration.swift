@@ -51,6 +51,12 @@ extension Configuration {
     public var unfinishedHeads = ByteCount.mebibytes(16)
     /// The most connections to one origin, for each event loop.
     public var originConnections = 256
+    /// The most requests that wait for a connection to one origin, for each event loop.
+    public var originWaiting = 1024
+    /// The most unused connections to one origin, for each event loop.
+    public var originIdle = 256
+    /// The most origins' names whose addresses are remembered.
+    public var names = 1024
 
     public init() {}
   }
@@ -73,6 +79,12 @@ extension Configuration {
     public var connect = Duration.seconds(5)
     /// How long the TLS handshake on it may take.
     public var tlsHandshake = Duration.seconds(5)
+    /// How long an origin's addresses are used before its name is looked up anew.
+    public var names = Duration.seconds(10)
+    /// How long a name that was not found is not looked up again.
+    public var missingNames = Duration.seconds(1)
+    /// How long a request waits for a connection to an origin while all are in use.
+    public var originWait = Duration.seconds(5)
     /// From the end of the request to the first byte of the origin's answer.
     public var firstByte = Duration.seconds(60)
     /// How long an origin may pause within an answer.

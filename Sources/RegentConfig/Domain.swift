@@ -56,6 +56,8 @@ public struct Domain: Sendable, Equatable {
   public var retrying = Retrying()
   /// When the origin is left alone.
   public var breaking = Breaking()
+  /// How the origin is asked.
+  public var manners = Manners()
   /// Whether it answers for localhost itself; true for one domain at most.
   public var isDefault = false
 

@@ -8,152 +8,131 @@ enum KeyTable {
   static let sections = ["server", "limits", "timeouts", "memory", "flights", "log"]
 
   /// The keys of the sections.
-  static let top: [Key<Configuration>] = [
-    Key(
-      "server.listen", \.server.listenAddresses,
-      refusal: { $0.addresses.isEmpty ? "Regent must listen somewhere" : nil },
-      "The addresses that Regent answers at."),
-    Key("server.workers", \.server.workers, in: 0...1024, "Event loops; 0 stands for one on each core."),
-    Key(
-      "server.name", \.server.name,
-      refusal: { $0.isToken ? nil : "a name is made of letters, digits and hyphens" },
-      "How Regent calls itself in Via and Cache-Status."),
-    Key(
-      "server.path-prefixes", \.server.pathPrefixes,
-      "Whether a domain also answers below /name/ at localhost."),
+  static let top: [Key<Configuration>] =
+    [
+      Key(
+        "server.listen", \.server.listenAddresses,
+        refusal: { $0.addresses.isEmpty ? "Regent must listen somewhere" : nil },
+        "The addresses that Regent answers at."),
+      Key("server.workers", \.server.workers, in: 0...1024, "Event loops; 0 stands for one on each core."),
+      Key(
+        "server.name", \.server.name,
+        refusal: { $0.isToken ? nil : "a name is made of letters, digits and hyphens" },
+        "How Regent calls itself in Via and Cache-Status."),
+      Key(
+        "server.path-prefixes", \.server.pathPrefixes,
+        "Whether a domain also answers below /name/ at localhost."),
 
-    Key("limits.head", \.limits.head, in: size(1 << 10)...size(16 << 20), "The largest head of a message."),
-    Key("limits.line", \.limits.line, in: size(256)...size(16 << 20), "The longest line of a head."),
-    Key("limits.fields", \.limits.fields, in: 1...10_000, "The most field lines of a head."),
-    Key(
-      "limits.connections", \.limits.connections, in: 1...10_000_000,
-      "The most client connections of the whole daemon."),
-    Key(
-      "limits.backlog", \.limits.backlog, in: 1...1_000_000,
-      "The most connections that wait to be accepted, for each listener."),
-    Key(
-      "limits.unfinished-heads", \.limits.unfinishedHeads, in: size(64 << 10)...size(1 << 30),
-      "The most bytes that heads which are partly here hold, for each event loop; the oldest go first."),
-    Key(
-      "limits.origin-connections", \.limits.originConnections, in: 1...100_000,
-      "The most connections to one origin, for each event loop."),
+      Key("limits.head", \.limits.head, in: size(1 << 10)...size(16 << 20), "The largest head of a message."),
+      Key("limits.line", \.limits.line, in: size(256)...size(16 << 20), "The longest line of a head."),
+      Key("limits.fields", \.limits.fields, in: 1...10_000, "The most field lines of a head."),
+      Key(
+        "limits.connections", \.limits.connections, in: 1...10_000_000,
+        "The most client connections of the whole daemon."),
+      Key(
+        "limits.backlog", \.limits.backlog, in: 1...1_000_000,
+        "The most connections that wait to be accepted, for each listener."),
+      Key(
+        "limits.unfinished-heads", \.limits.unfinishedHeads, in: size(64 << 10)...size(1 << 30),
+        "The most bytes that heads which are partly here hold, for each event loop; the oldest go first."),
+      Key(
+        "limits.origin-connections", \.limits.originConnections, in: 1...100_000,
+        "The most connections to one origin, for each event loop."),
 
-    Key("timeouts.head", \.timeouts.head, in: wait, "From a request's first byte to the end of its head."),
-    Key(
-      "timeouts.idle", \.timeouts.idle, in: wait, "How long a client's connection stays without a request."),
-    Key(
-      "timeouts.body-rate", \.timeouts.bodyRate, in: size(0)...size(1 << 30),
-      "The fewest bytes in a second that a request body must bring."),
-    Key("timeouts.body-grace", \.timeouts.bodyGrace, in: wait, "How long a request body may be slower."),
-    Key("timeouts.write-stall", \.timeouts.writeStall, in: wait, "How long a client may take no byte."),
-    Key(
-      "timeouts.drain", \.timeouts.drain, in: .zero...wait.upperBound,
-      "How long requests in flight may run on after SIGTERM."),
-    Key(
-      "timeouts.connect", \.timeouts.connect, in: wait, "How long an origin's connection may take to open."),
-    Key(
-      "timeouts.first-byte", \.timeouts.firstByte, in: wait,
-      "How long an origin may take until its answer begins."),
-    Key(
-      "timeouts.between-bytes", \.timeouts.betweenBytes, in: wait,
-      "How long an origin may pause within an answer."),
-    Key(
-      "timeouts.tls-handshake", \.timeouts.tlsHandshake, in: wait,
-      "How long the TLS handshake with an origin may take."),
-    Key(
-      "timeouts.request", \.timeouts.request, in: wait,
-      "From a request's arrival to the head of its answer, repetitions included, sending content not."),
-    Key(
-      "timeouts.response", \.timeouts.response, in: wait, "From the head of an origin's answer to its end."),
-    Key(
-      "timeouts.origin-idle", \.timeouts.originIdle, in: wait,
-      "How long an unused connection to an origin is kept."),
+      Key("timeouts.head", \.timeouts.head, in: wait, "From a request's first byte to the end of its head."),
+      Key(
+        "timeouts.idle", \.timeouts.idle, in: wait, "How long a client's connection stays without a request."),
+      Key(
+        "timeouts.body-rate", \.timeouts.bodyRate, in: size(0)...size(1 << 30),
+        "The fewest bytes in a second that a request body must bring."),
+      Key("timeouts.body-grace", \.timeouts.bodyGrace, in: wait, "How long a request body may be slower."),
+      Key("timeouts.write-stall", \.timeouts.writeStall, in: wait, "How long a client may take no byte."),
+      Key(
+        "timeouts.drain", \.timeouts.drain, in: .zero...wait.upperBound,
+        "How long requests in flight may run on after SIGTERM."),
+      Key(
+        "timeouts.connect", \.timeouts.connect, in: wait, "How long an origin's connection may take to open."),
+      Key(
+        "timeouts.first-byte", \.timeouts.firstByte, in: wait,
+        "How long an origin may take until its answer begins."),
+      Key(
+        "timeouts.between-bytes", \.timeouts.betweenBytes, in: wait,
+        "How long an origin may pause within an answer."),
+      Key(
+        "timeouts.tls-handshake", \.timeouts.tlsHandshake, in: wait,
+        "How long the TLS handshake with an origin may take."),
+      Key(
+        "timeouts.request", \.timeouts.request, in: wait,
+        "From a request's arrival to the head of its answer, repetitions included, sending content not."),
+      Key(
+        "timeouts.response", \.timeouts.response, in: wait, "From the head of an origin's answer to its end."),
+      Key(
+        "timeouts.origin-idle", \.timeouts.originIdle, in: wait,
+        "How long an unused connection to an origin is kept."),
 
-    Key(
-      "memory.size", \.memory.size, in: size(1 << 20)...size(1 << 44),
-      "The budget of the memory cache, everything counted."),
-    Key(
-      "memory.max-object", \.memory.maxObject, in: size(1)...size(1 << 44),
-      "The largest response that is stored; an eighth of memory.size, 64 MiB at most."),
+      Key(
+        "memory.size", \.memory.size, in: size(1 << 20)...size(1 << 44),
+        "The budget of the memory cache, everything counted."),
+      Key(
+        "memory.max-object", \.memory.maxObject, in: size(1)...size(1 << 44),
+        "The largest response that is stored; an eighth of memory.size, 64 MiB at most."),
 
-    Key(
-      "flights.lease", \.flights.lease, in: wait,
-      "How long requests wait for another one's answer to begin until one more of them asks the origin."),
-    Key(
-      "flights.followers", \.flights.followers, in: 0...1_000_000,
-      "The most requests that wait for another one's answer to begin, for each key."),
-    Key(
-      "flights.hit-for-miss", \.flights.hitForMiss, in: .zero...wait.upperBound,
-      "How long requests do not wait for each other after an answer that may not be shared."),
+      Key(
+        "flights.lease", \.flights.lease, in: wait,
+        "How long requests wait for another one's answer to begin until one more of them asks the origin."),
+      Key(
+        "flights.followers", \.flights.followers, in: 0...1_000_000,
+        "The most requests that wait for another one's answer to begin, for each key."),
+      Key(
+        "flights.hit-for-miss", \.flights.hitForMiss, in: .zero...wait.upperBound,
+        "How long requests do not wait for each other after an answer that may not be shared."),
 
-    Key("log.level", \.log.level, "How important a line must be to be logged."),
-  ]
+      Key("log.level", \.log.level, "How important a line must be to be logged."),
+    ] + origins
 
   /// The keys of a `[[domain]]`.
-  static let domain: [Key<Domain>] = [
-    Key(
-      "domain.name", \.name, required: true, refusal: nameRefusal, "Its name; it answers at NAME.localhost."),
-    Key("domain.hosts", \.hosts, "Further hosts that it answers at, \"*.example.org\" for all below one."),
-    Key("domain.paths", \.paths, "The paths that are its own, \"/api/*\" for all below one; all if empty."),
-    Key(
-      "domain.methods", \.methods, refusal: methodsRefusal, "The methods that are its own; all if empty."),
-    Key("domain.upstream", \.upstream, "The origin that answers what is not stored."),
-    Key(
-      "domain.folder", \.folder, refusal: pathRefusal, "A folder of canned answers, relative to this file."),
-    Key("domain.policy", \.policy, "How stored responses and the origin are weighed."),
-    Key("domain.ttl", \.ttl, "How long its responses are fresh, whatever the origin says."),
-    Key("domain.ttl-min", \.minimumTTL, "The least that a lifetime may be, whatever the origin says."),
-    Key("domain.ttl-max", \.maximumTTL, "The most that a lifetime may be, whatever the origin says."),
-    Key("domain.stale", \.stale, "How long a stale response may be served while it is revalidated."),
-    Key("domain.stale-if-error", \.staleIfError, "How long a stale response may stand in for an error."),
-    Key("domain.negative-ttl", \.negativeTTL, "How long errors are fresh, by status or class."),
-    Key("domain.heuristic-max", \.heuristicMaximum, "The longest lifetime that is guessed; 0s guesses none."),
-    Key(
-      "domain.heuristic-percent", \.heuristicPercent, in: 0...100,
-      "The share of the time since Last-Modified that is guessed."),
-    Key("domain.heuristic-queries", \.heuristicForQueries, "Whether targets with a query are guessed too."),
-    Key("domain.request-directives", \.requestDirectives, "Whether clients' Cache-Control and Pragma count."),
-    Key("domain.scope", \.scope, "Who may be given what is stored: all, or who sends the same credentials."),
-    Key("domain.set-cookie", \.setCookie, "Whether responses with Set-Cookie are stored, and with it."),
-    Key(
-      "domain.ignore-query", \.ignoreQuery, refusal: queryRefusal,
-      "Query parameters that are neither keyed nor sent on, \"utm_*\" for all that begin so."),
-    Key("domain.sort-query", \.sortQuery, "Whether the query is keyed and sent sorted by names."),
-    Key(
-      "domain.key-fields", \.keyFields, refusal: keyFieldsRefusal,
-      "Request fields whose values are part of the key."),
-    Key(
-      "domain.normalize", \.normalize,
-      "Fields that are compared and sent in one spelling: accept-encoding, accept-language."),
-    Key("domain.retry", \.retrying.policy, "How the delays grow after which a failed request is repeated."),
-    Key(
-      "domain.retry-attempts", \.retrying.attempts, in: 1...100,
-      "The most attempts for one request, the first one included."),
-    Key("domain.retry-base", \.retrying.base, in: pause, "The delay before the first repetition."),
-    Key(
-      "domain.retry-max-delay", \.retrying.maxDelay, in: pause,
-      "The longest delay; an origin that asks for a longer one gets no repetition."),
-    Key("domain.retry-jitter", \.retrying.jitter, in: pause, "The most that chance adds to a delay."),
-    Key("domain.retry-on", \.retrying.on, "What is repeated: connect, reset, timeout, and statuses."),
-    Key(
-      "domain.retry-budget", \.retrying.budget, in: 0...100,
-      "The most repetitions, in per cent of the origin's requests of the last 10 s; 3 at least, 0 for none."),
-    Key(
-      "domain.retry-body", \.retrying.body, in: size(0)...size(16 << 20),
-      "The largest request content that is kept so that it can be sent again."),
-    Key(
-      "domain.breaker", \.breaking.isOn, "Whether an origin that fails too often is left alone for a while."),
-    Key(
-      "domain.breaker-failures", \.breaking.failures, in: 1...100,
-      "The share of failures (no answer, 502, 503, 504) from which on it is, in per cent."),
-    Key(
-      "domain.breaker-requests", \.breaking.requests, in: 1...1_000_000, "The fewest requests that tell it."),
-    Key("domain.breaker-window", \.breaking.window, in: wait, "How long a failure is remembered."),
-    Key(
-      "domain.breaker-open", \.breaking.open, in: wait,
-      "How long the origin is left alone at first; up to eight times that if it goes on failing."),
-    Key("domain.default", \.isDefault, "Whether it answers at localhost itself."),
-  ]
+  static let domain: [Key<Domain>] =
+    [
+      Key(
+        "domain.name", \.name, required: true, refusal: nameRefusal, "Its name; it answers at NAME.localhost."
+      ),
+      Key("domain.hosts", \.hosts, "Further hosts that it answers at, \"*.example.org\" for all below one."),
+      Key("domain.paths", \.paths, "The paths that are its own, \"/api/*\" for all below one; all if empty."),
+      Key(
+        "domain.methods", \.methods, refusal: methodsRefusal, "The methods that are its own; all if empty."),
+      Key("domain.upstream", \.upstream, "The origin that answers what is not stored."),
+      Key(
+        "domain.folder", \.folder, refusal: pathRefusal, "A folder of canned answers, relative to this file."),
+      Key("domain.policy", \.policy, "How stored responses and the origin are weighed."),
+      Key("domain.ttl", \.ttl, "How long its responses are fresh, whatever the origin says."),
+      Key("domain.ttl-min", \.minimumTTL, "The least that a lifetime may be, whatever the origin says."),
+      Key("domain.ttl-max", \.maximumTTL, "The most that a lifetime may be, whatever the origin says."),
+      Key("domain.stale", \.stale, "How long a stale response may be served while it is revalidated."),
+      Key("domain.stale-if-error", \.staleIfError, "How long a stale response may stand in for an error."),
+      Key("domain.negative-ttl", \.negativeTTL, "How long errors are fresh, by status or class."),
+      Key(
+        "domain.heuristic-max", \.heuristicMaximum, "The longest lifetime that is guessed; 0s guesses none."),
+      Key(
+        "domain.heuristic-percent", \.heuristicPercent, in: 0...100,
+        "The share of the time since Last-Modified that is guessed."),
+      Key("domain.heuristic-queries", \.heuristicForQueries, "Whether targets with a query are guessed too."),
+      Key(
+        "domain.request-directives", \.requestDirectives, "Whether clients' Cache-Control and Pragma count."),
+      Key(
+        "domain.scope", \.scope, "Who may be given what is stored: all, or who sends the same credentials."),
+      Key("domain.set-cookie", \.setCookie, "Whether responses with Set-Cookie are stored, and with it."),
+      Key(
+        "domain.ignore-query", \.ignoreQuery, refusal: queryRefusal,
+        "Query parameters that are neither keyed nor sent on, \"utm_*\" for all that begin so."),
+      Key("domain.sort-query", \.sortQuery, "Whether the query is keyed and sent sorted by names."),
+      Key(
+        "domain.key-fields", \.keyFields, refusal: keyFieldsRefusal,
+        "Request fields whose values are part of the key."),
+      Key(
+        "domain.normalize", \.normalize,
+        "Fields that are compared and sent in one spelling: accept-encoding, accept-language."),
+      Key("domain.default", \.isDefault, "Whether it answers at localhost itself."),
+    ] + domainOrigin + domainTrouble
 
   /// The keys of a `[[domain.fixture]]`.
   static let fixture: [Key<Fixture>] = [
@@ -186,10 +165,9 @@ enum KeyTable {
 
 // What single keys refuse beyond their type.
 extension KeyTable {
-  private static func size(_ bytes: Int) -> ByteCount { ByteCount(bytes: bytes) }
+  static func size(_ bytes: Int) -> ByteCount { ByteCount(bytes: bytes) }
 
-  private static let pause = Duration.zero...Duration.seconds(86_400)
-  private static let wait = Duration.milliseconds(1)...Duration.seconds(365 * 86_400)
+  static let wait = Duration.milliseconds(1)...Duration.seconds(365 * 86_400)
 
   @Sendable private static func nameRefusal(_ name: String) -> String? {
     guard HostName.isLabel(name[...]), name.lowercased() == name, !name.contains("_") else {

@@ -30,8 +30,9 @@ extension Configuration {
   /// The configuration with `overrides`, in their order, or all that is wrong with it then.
   public func applying(_ overrides: [Override]) throws(ConfigurationErrors) -> Configuration {
     var findings = Findings(file: Findings.commandLine)
-    let configuration = applying(overrides, findings: &findings)
+    var configuration = applying(overrides, findings: &findings)
     configuration.check(&findings)
+    configuration.readSecrets(SecretSources(folder: ""), findings: &findings)
     try findings.settle()
     return configuration
   }

@@ -34,7 +34,8 @@ import Synchronization
     }
   }
 
-  private func submit(_ work: @escaping @Sendable () -> Void) -> Bool {
+  /// Has `work` run on one of the threads; false, and it is not run, when too much waits already.
+  func submit(_ work: @escaping @Sendable () -> Void) -> Bool {
     unsafe pthread_mutex_lock(mutex)
     defer { unsafe pthread_mutex_unlock(mutex) }
     guard queue.count < bound else { return false }

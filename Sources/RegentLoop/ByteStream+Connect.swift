@@ -10,10 +10,7 @@ extension ByteStream {
   ) async throws(StreamError) -> ByteStream {
     let stream = try open(address, on: loop)
     do throws(StreamError) {
-      stream.setDeadline(in: timeout)
-      try await stream.writable()
-      stream.setDeadline(nil)
-      try stream.checkConnected()
+      try await stream.connected(until: loop.clock.time(in: timeout))
       return stream
     } catch {
       stream.close()
@@ -21,7 +18,16 @@ extension ByteStream {
     }
   }
 
-  private static func open(_ address: SocketAddress, on loop: EventLoop) throws(StreamError) -> ByteStream {
+  /// Waits until the socket is connected, or knows why it is not.
+  func connected(until deadline: Int64) async throws(StreamError) {
+    setDeadline(deadline)
+    try await writable()
+    setDeadline(nil)
+    try checkConnected()
+  }
+
+  /// A socket that has begun to connect.
+  static func open(_ address: SocketAddress, on loop: EventLoop) throws(StreamError) -> ByteStream {
     let descriptor = regent_socket(address.family, Int32(SOCK_STREAM.rawValue))
     guard descriptor >= 0 else { throw .system(SystemError(call: "socket", code: errno)) }
     if address.family != AF_UNIX { setNoDelay(descriptor) }

@@ -10,6 +10,8 @@ public enum StreamError: Error, Sendable, Equatable {
   case system(SystemError)
   /// The name has no address: the resolver's own sentence.
   case nameNotFound(String)
+  /// The resolver did not answer in time.
+  case nameTimedOut
   /// The TLS handshake or a TLS record failed.
   case tls(TLSFailure)
   /// The peer ended the connection without TLS's close_notify: what came before may be cut short.
@@ -37,6 +39,7 @@ extension StreamError: CustomStringConvertible {
     case .closed: "closed"
     case .system(let error): error.description
     case .nameNotFound(let reason): "name not found: \(reason)"
+    case .nameTimedOut: "the name was not resolved in time"
     case .tls(.certificate(let reason)): "certificate refused: \(reason)"
     case .tls(.handshake(let reason)): "TLS handshake failed: \(reason)"
     case .tls(.record(let reason)): "TLS failed: \(reason)"

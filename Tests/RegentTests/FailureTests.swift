@@ -32,7 +32,9 @@ struct FailureTests {
     Row(.provider("it broke"), 500, "proxy_internal_error", false),
     Row(.requestTimedOut, 408, "http_request_error", false),
     Row(.malformedRequest("No."), 400, "http_request_error", false),
+    Row(.loopDetected, 508, "proxy_loop_detected", false),
     Row(.nameNotFound("no such name"), 502, "dns_error", true),
+    Row(.nameTimedOut, 504, "dns_timeout", true),
     Row(.connectionRefused, 502, "connection_refused", true),
     Row(.connectionTimedOut, 504, "connection_timeout", true),
     Row(.connectionFailed("no route"), 502, "destination_unavailable", true),
@@ -74,7 +76,7 @@ struct FailureTests {
 
   @Test("of every kind is in the table")
   func complete() {
-    #expect(Set(Self.rows.map { Self.kind($0.failure) }) == Set(1...21))
+    #expect(Set(Self.rows.map { Self.kind($0.failure) }) == Set(1...23))
   }
 
   // A new failure breaks the build here, and then belongs into the table.
@@ -101,6 +103,8 @@ struct FailureTests {
     case .circuitOpen: 18
     case .deadlinePassed: 19
     case .clientLeft: 20
+    case .loopDetected: 22
+    case .nameTimedOut: 23
     }
   }
 
@@ -122,7 +126,8 @@ struct FailureTests {
   @Test(
     "while connecting is what the stream's error means",
     arguments: [
-      (.timedOut, .connectionTimedOut), (.nameNotFound("none"), .nameNotFound("none")),
+      (.timedOut, .connectionTimedOut), (.nameTimedOut, .nameTimedOut),
+      (.nameNotFound("none"), .nameNotFound("none")),
       (.tls(.handshake("no")), .tls(.handshake("no"))),
       (.system(SystemError(call: "connect", code: 111)), .connectionRefused),
       (
