@@ -80,6 +80,7 @@ final class Statistics: Sendable {
       json.value("workers", loops.count)
       json.object("connections", writeConnections)
       json.object("origins", writeOrigins)
+      json.object("tunnels", writeTunnels)
       json.object("domains", writeDomains)
       json.object("providers", writeProviders)
       if let memory { json.object("memory") { write(memory.statistics, &$0) } }
@@ -103,6 +104,14 @@ final class Statistics: Sendable {
     json.value("connections", sum { $0.originConnections.count })
     json.value("requests", sum { $0.originRequests.count })
     json.value("retries", sum { $0.originRetries.count })
+  }
+
+  private func writeTunnels(_ json: inout JSONWriter) {
+    json.value("open", sum { $0.tunnels.count })
+    json.value("opened", sum { $0.tunnelsOpened.count })
+    json.value("refused", sum { $0.tunnelsRefused.count })
+    json.value("bytes-in", sum { $0.tunnelBytesIn.count })
+    json.value("bytes-out", sum { $0.tunnelBytesOut.count })
   }
 
   private func writeDomains(_ json: inout JSONWriter) {

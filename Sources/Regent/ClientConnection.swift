@@ -133,6 +133,13 @@ final class ClientConnection: StreamDelegate {
     input = bytes
   }
 
+  /// The input, which is somebody else's from now on.
+  func takeInput() -> [UInt8] {
+    var bytes: [UInt8] = []
+    swap(&bytes, &input)
+    return bytes
+  }
+
   /// The next request that the client sent without waiting, if its head is here.
   func nextPipelined() throws(ParseError) -> Request? {
     guard !input.isEmpty else { return nil }

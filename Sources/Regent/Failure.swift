@@ -37,6 +37,8 @@ public enum Failure: Error, Sendable, Equatable {
   case malformedResponse(String)
   /// Too many requests wait for a connection to this origin.
   case overloaded
+  /// There are as many tunnels as there may be.
+  case tunnelsExhausted
 
   public var status: Int {
     switch self {
@@ -46,7 +48,7 @@ public enum Failure: Error, Sendable, Equatable {
     case .misdirected: 421
     case .methodNotAllowed: 405
     case .provider: 500
-    case .overloaded, .connectionsExhausted: 503
+    case .overloaded, .connectionsExhausted, .tunnelsExhausted: 503
     case .unhandled, .nameNotFound, .connectionRefused, .connectionFailed, .tls, .closedBeforeResponse,
       .malformedResponse:
       502
@@ -71,7 +73,7 @@ public enum Failure: Error, Sendable, Equatable {
     case .closedBeforeResponse: "http_response_incomplete"
     case .responseTimedOut: "http_response_timeout"
     case .malformedResponse: "http_protocol_error"
-    case .overloaded: "connection_limit_reached"
+    case .overloaded, .tunnelsExhausted: "connection_limit_reached"
     }
   }
 
@@ -96,6 +98,7 @@ public enum Failure: Error, Sendable, Equatable {
     case .responseTimedOut: "The origin did not answer in time."
     case .malformedResponse(let rule): "The origin's response is malformed: \(rule)"
     case .overloaded: "Too many requests wait for a connection to this origin."
+    case .tunnelsExhausted: "Regent carries as many tunnels as it may."
     }
   }
 
@@ -103,7 +106,7 @@ public enum Failure: Error, Sendable, Equatable {
   var originFailure: OriginFailure? {
     switch self {
     case .misdirected, .methodNotAllowed, .connectionsExhausted, .unhandled, .onlyIfCached, .provider,
-      .requestTimedOut, .malformedRequest:
+      .requestTimedOut, .malformedRequest, .tunnelsExhausted:
       nil
     default: .unreachable
     }

@@ -88,6 +88,11 @@ final class LoopMeters: Sendable {
   let originConnections = Counter()
   let originRequests = Counter()
   let originRetries = Counter()
+  let tunnels = Counter()
+  let tunnelsOpened = Counter()
+  let tunnelsRefused = Counter()
+  let tunnelBytesIn = Counter()
+  let tunnelBytesOut = Counter()
 
   init(domains: Int, providers: Int) {
     self.domains = (0..<domains).map { _ in DomainMeters() }

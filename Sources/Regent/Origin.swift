@@ -99,6 +99,13 @@ final class Origin {
     wakeNext()
   }
 
+  /// Lets go of a connection that became something else: it is none of those any more that requests share.
+  func release(_ connection: OriginConnection) {
+    open -= 1
+    meters.originConnections.add(-1)
+    wakeNext()
+  }
+
   /// Closes the connections that nobody uses, for the daemon's end.
   func closeIdle() {
     for connection in idle { drop(connection) }

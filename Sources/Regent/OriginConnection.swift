@@ -27,6 +27,13 @@ final class OriginConnection: StreamDelegate {
 
   func close() { origin.drop(self) }
 
+  /// Leaves its origin for good: the stream, and what was received behind the head, are the caller's.
+  func leave() -> (stream: ByteStream, early: [UInt8]) {
+    origin.release(self)
+    defer { input = [] }
+    return (stream, input)
+  }
+
   // MARK: While idle
 
   /// An idle origin has nothing to say: an end, or bytes that nobody asked for.
@@ -50,7 +57,13 @@ final class OriginConnection: StreamDelegate {
         return head
       }
       interim += 1
-      if head.status == 101 { throw .malformedResponse("101 without an upgrade was sent.") }
+      if head.status == 101 {
+        guard let offered = request.upgrade, Upgrade.accepted(head, offered: offered) != nil else {
+          throw .malformedResponse("101 without an upgrade was sent.")
+        }
+        stream.setDeadline(nil)
+        return head
+      }
       if interim > Self.interimBound { throw .malformedResponse("Too many interim responses came.") }
       request.relay(head)
     }

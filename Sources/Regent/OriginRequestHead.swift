@@ -28,6 +28,10 @@ extension MessageWriter {
     case nil, .some(.none), .untilClose?:
       if request.head.framing == .length(0) { field(.contentLength, decimal: 0) }
     }
+    if let offered = request.upgrade {
+      field(.connection, "Upgrade")
+      field(.upgrade, bytes: offered)
+    }
     field(.via, bytes: via)
     endHead()
   }

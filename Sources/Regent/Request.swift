@@ -69,6 +69,9 @@ public final class Request: Sendable {
   /// What the response is stored under: the origin's identity, the path and the query.
   public var key: RecordKey { routed.key }
 
+  /// The protocols that it offers to go on with, as a field value; nil where it offers none that its domain lets through.
+  var upgrade: [UInt8]? { isBehind ? nil : routed.upgrade }
+
   /// The path's bytes; "/" where the target had none.
   public var pathBytes: ArraySlice<UInt8> { path.isEmpty ? [0x2F] : head.fields.bytes[path] }
   /// The query's bytes, without the question mark; nil where there is none.

@@ -21,35 +21,48 @@ public struct Response: Sendable {
   /// What few responses have, kept apart so that the others stay small in every task they pass through.
   private var aside: Aside?
 
-  private final class Aside: Sendable {
-    let revalidation: Candidate?
-    let failure: Failure?
-    let parts: Parts?
+  private struct Rare: Sendable {
+    var revalidation: Candidate?
+    var failure: Failure?
+    var parts: Parts?
+    var switching: Switching?
+  }
 
-    init(revalidation: Candidate?, failure: Failure?, parts: Parts?) {
-      self.revalidation = revalidation
-      self.failure = failure
-      self.parts = parts
-    }
+  private final class Aside: Sendable {
+    let rare: Rare
+
+    init(_ rare: Rare) { self.rare = rare }
+  }
+
+  private mutating func change(_ change: (inout Rare) -> Void) {
+    var rare = aside?.rare ?? Rare()
+    change(&rare)
+    aside = Aside(rare)
   }
 
   /// The stored response to revalidate behind this one, which is served stale.
   public var revalidation: Candidate? {
-    get { aside?.revalidation }
-    set { aside = Aside(revalidation: newValue, failure: aside?.failure, parts: aside?.parts) }
+    get { aside?.rare.revalidation }
+    set { change { $0.revalidation = newValue } }
   }
 
   /// What went wrong on the way, for Proxy-Status (RFC 9209).
   public var failure: Failure? {
-    get { aside?.failure }
-    set { aside = Aside(revalidation: aside?.revalidation, failure: newValue, parts: aside?.parts) }
+    get { aside?.rare.failure }
+    set { change { $0.failure = newValue } }
   }
 
   /// The parts of a representation that the body is, one behind the other; nil for every other response. One with parts
   /// is a store's: what of it the client asked for is cut out as it leaves.
   public var parts: Parts? {
-    get { aside?.parts }
-    set { aside = Aside(revalidation: aside?.revalidation, failure: aside?.failure, parts: newValue) }
+    get { aside?.rare.parts }
+    set { change { $0.parts = newValue } }
+  }
+
+  /// What the connection becomes behind a 101; nil for every other response.
+  var switching: Switching? {
+    get { aside?.rare.switching }
+    set { change { $0.switching = newValue } }
   }
 
   public init(

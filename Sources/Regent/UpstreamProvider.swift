@@ -14,12 +14,14 @@ public final class UpstreamProvider: Provider {
   private let identities: [OriginIdentity?]
   let timeouts: Configuration.Timeouts
   let via: [UInt8]
+  let tunnelLimit: Int
   private let bodyWindow = 512 << 10
 
   init(_ configuration: Configuration, group: LoopGroup, resolver: Resolver, meters: [LoopMeters]) {
     let identities = configuration.domains.map { $0.upstream.map(OriginIdentity.init) }
     self.identities = identities
     timeouts = configuration.timeouts
+    tunnelLimit = configuration.limits.tunnels
     via = Array("1.1 \(configuration.server.name)".utf8)
     origins = LoopLocal(group) { loop in
       identities.map { identity in
@@ -36,6 +38,7 @@ public final class UpstreamProvider: Provider {
     }
     if request.directives.onlyIfCached { throw Failure.onlyIfCached }
     guard let origin = origins.value[request.domain.number] else { throw Unhandled() }
+    try admit(request)
     if let response = try await fetch(request, identity, origin) { return response }
     // Its 304 is about another response than the stored one (RFC 9111 section 4.3.4), or its part does not belong to
     // the stored ones (section 3.4): ask as if nothing were stored.
@@ -95,6 +98,7 @@ public final class UpstreamProvider: Provider {
     responseTime: Int64
   ) throws(Failure) -> Response? {
     do throws(Failure) {
+      if head.status == 101 { return try tunnel(request, connection, head) }
       let framing = try Self.framing(head, request.method)
       let body = try self.body(connection, head, framing)
       return Received(head, requestTime: requestTime, responseTime: responseTime).response(to: request, body)

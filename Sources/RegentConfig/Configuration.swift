@@ -50,6 +50,8 @@ extension Configuration {
     public var unfinishedHeads = ByteCount.mebibytes(16)
     /// The most connections to one origin, for each event loop.
     public var originConnections = 256
+    /// The most tunnels to origins, for each event loop.
+    public var tunnels = 4096
 
     public init() {}
   }
@@ -76,6 +78,8 @@ extension Configuration {
     public var betweenBytes = Duration.seconds(30)
     /// How long an unused connection to an origin is kept.
     public var originIdle = Duration.seconds(60)
+    /// How long neither side of a tunnel may move a byte.
+    public var tunnelIdle = Duration.seconds(3600)
 
     public init() {}
   }

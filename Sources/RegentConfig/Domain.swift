@@ -52,6 +52,8 @@ public struct Domain: Sendable, Equatable {
   public var keyFields: [String] = []
   /// Negotiation fields whose values are keyed, compared and sent in one spelling.
   public var normalize: [NegotiationField] = []
+  /// The protocols, in lower case, that its connections may be switched to.
+  public var upgrade = ["websocket"]
   /// Whether it answers for localhost itself; true for one domain at most.
   public var isDefault = false
 

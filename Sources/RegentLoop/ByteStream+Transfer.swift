@@ -70,6 +70,15 @@ extension ByteStream {
     return attempt
   }
 
+  /// Sends what the kernel takes of what this loop's last `receive()` brought, from where it lies, without waiting.
+  public func sendReceived() -> Attempt {
+    guard descriptor >= 0 else { return .failed(.closed) }
+    // Unsafe: the span does not leave the closure.
+    let attempt = loop.scratch.withBytes { unsafe $0.withUnsafeBufferPointer { unsafe attemptWrite($0) } }
+    if case .bytes(let count) = attempt { sentCount &+= count }
+    return attempt
+  }
+
   // Unsafe: writes what the caller lends, and keeps nothing of it.
   private func attemptWrite(_ bytes: UnsafeBufferPointer<UInt8>) -> Attempt {
     guard let start = bytes.baseAddress, bytes.count > 0 else { return .bytes(0) }

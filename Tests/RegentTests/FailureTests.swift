@@ -44,6 +44,7 @@ struct FailureTests {
     Row(.responseTimedOut, 504, "http_response_timeout", true),
     Row(.malformedResponse("No."), 502, "http_protocol_error", true),
     Row(.overloaded, 503, "connection_limit_reached", true),
+    Row(.tunnelsExhausted, 503, "connection_limit_reached", false),
   ]
 
   @Test("has its status, its word of RFC 9209 and a sentence", arguments: rows)
@@ -69,7 +70,7 @@ struct FailureTests {
 
   @Test("of every kind is in the table")
   func complete() {
-    #expect(Set(Self.rows.map { Self.kind($0.failure) }) == Set(1...17))
+    #expect(Set(Self.rows.map { Self.kind($0.failure) }) == Set(1...18))
   }
 
   // A new failure breaks the build here, and then belongs into the table.
@@ -92,6 +93,7 @@ struct FailureTests {
     case .responseTimedOut: 15
     case .malformedResponse: 16
     case .overloaded: 17
+    case .tunnelsExhausted: 18
     }
   }
 

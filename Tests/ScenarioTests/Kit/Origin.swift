@@ -35,6 +35,16 @@ final class OriginConnection {
     try send(lines.joined(separator: "\r\n") + "\r\n\r\n" + body)
   }
 
+  /// What comes next, whatever it is; empty where the daemon ended its side.
+  func receive() throws -> [UInt8] { try reader.some() }
+
+  /// So many bytes.
+  func receive(_ count: Int) throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    try reader.read(count) { bytes.append(contentsOf: $0) }
+    return bytes
+  }
+
   /// Ends the connection cleanly after this request.
   func close() {
     isEnded = true
