@@ -83,6 +83,8 @@ final class Statistics: Sendable {
       json.object("tunnels", writeTunnels)
       json.object("domains", writeDomains)
       json.object("providers", writeProviders)
+      json.array("transfers") { write(loops.flatMap { $0.transfers.progress(now: now) }, &$0) }
+      json.value("transfers-unlisted", sum { $0.transfers.unlisted.count })
       if let memory { json.object("memory") { write(memory.statistics, &$0) } }
     }
     return json.bytes + [0x0A]
@@ -104,6 +106,12 @@ final class Statistics: Sendable {
     json.value("connections", sum { $0.originConnections.count })
     json.value("requests", sum { $0.originRequests.count })
     json.value("retries", sum { $0.originRetries.count })
+    json.object("faults") { json in
+      for fault in OriginFault.allCases {
+        let count = sum { $0.faults.count(fault) }
+        if count > 0 { json.value(fault.rawValue, count) }
+      }
+    }
   }
 
   private func writeTunnels(_ json: inout JSONWriter) {
@@ -112,6 +120,21 @@ final class Statistics: Sendable {
     json.value("refused", sum { $0.tunnelsRefused.count })
     json.value("bytes-in", sum { $0.tunnelBytesIn.count })
     json.value("bytes-out", sum { $0.tunnelBytesOut.count })
+  }
+
+  private func write(_ transfers: [Transfer.Progress], _ json: inout JSONWriter) {
+    for transfer in transfers {
+      json.object { json in
+        json.value("domain", transfer.domain)
+        json.value("path", transfer.path)
+        json.value("direction", transfer.direction.rawValue)
+        json.value("bytes", transfer.bytes)
+        if let total = transfer.total { json.value("total", total) }
+        if let done = transfer.thousandths { json.value("fraction", thousandths: done) }
+        json.value("bytes-per-second", transfer.rate)
+        json.value("age-milliseconds", Int(transfer.age / 1_000_000))
+      }
+    }
   }
 
   private func writeDomains(_ json: inout JSONWriter) {

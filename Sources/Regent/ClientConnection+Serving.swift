@@ -46,12 +46,13 @@ extension ClientConnection {
     var writer = MessageWriter(reusing: loop.takeBuffer())
     defer { loop.giveBack(writer.takeBytes()) }
     var timing = Timing(start: loop.clock.now)
+    defer { timing.transfer?.end() }
     holdsAnswers = false
     var request = first
     while true {
       let answered = queue(await server.chain.respond(to: request), to: request, &writer, &timing)
       if case .tunnel(let tunnel) = answered.rest { return try await begin(tunnel, &writer, &timing) }
-      try await send(answered.rest, &writer, &timing)
+      try await send(answered.rest, of: request, &writer, &timing)
       guard answered.keepAlive, state == .serving else {
         try await flush(&writer, &timing)
         return .ends
@@ -194,14 +195,34 @@ extension ClientConnection {
     return routed.head.version == .http11 ? .chunked : .close
   }
 
-  private func send(_ rest: Rest, _ writer: inout MessageWriter, _ timing: inout Timing) async throws {
+  private func send(
+    _ rest: Rest, of request: Request, _ writer: inout MessageWriter, _ timing: inout Timing
+  ) async throws {
     switch rest {
     case .nothing, .tunnel: return
-    case .slice(let slice):
+    case .slice(let slice) where slice.count < Transfer.large:
       countSent(slice.count, timing)
       try await flush(&writer, &timing, [slice])
-    case .stream(let stream, let chunked): try await send(stream, chunked, &writer, &timing)
-    case .pieces(let pieces): try await send(pieces, &writer, &timing)
+    case .slice(let slice):
+      timing.transfer = Transfer(.download, request, total: slice.count, on: loop)
+      try await send(slice, &writer, &timing)
+    case .stream(let stream, let chunked):
+      timing.transfer = Transfer(.download, request, total: stream.expected, on: loop)
+      try await send(stream, chunked, &writer, &timing)
+    case .pieces(let pieces):
+      timing.transfer = Transfer(.download, request, total: pieces?.count, on: loop)
+      try await send(pieces, &writer, &timing)
+    }
+    timing.transfer?.end()
+    timing.transfer = nil
+  }
+
+  /// Sends a large slice in steps, so that somebody can see how far it is.
+  private func send(_ slice: Slice, _ writer: inout MessageWriter, _ timing: inout Timing) async throws {
+    for start in stride(from: slice.range.lowerBound, to: slice.range.upperBound, by: Transfer.large) {
+      let end = min(start + Transfer.large, slice.range.upperBound)
+      countSent(end - start, timing)
+      try await flush(&writer, &timing, [Slice(slice.block, start..<end)])
     }
   }
 
@@ -234,6 +255,7 @@ extension ClientConnection {
     case .end: return nil
     case .none:
       try await flush(&writer, &timing)
+      timing.transfer?.waits()
       return try await reader.next(upTo: limit, maxSlices: Self.mostSlices)
     }
   }
@@ -296,9 +318,11 @@ extension ClientConnection {
       var done = 0
       if case .bytes(let count) = stream.send(writer.bytes, then: slices, skipping: 0) { done = count }
       if done < total {
+        timing.transfer?.waits()
         try await stream.write(writer.bytes, then: slices, from: done, stall: server.timeouts.writeStall)
       }
       writer.bytes.removeAll(keepingCapacity: true)
+      timing.transfer?.moved(slices.reduce(0) { $0 + $1.count })
     }
     guard !timing.isEmpty else { return }
     loop.refreshClock()
@@ -329,6 +353,8 @@ struct Timing {
   private let start: Int64
   private(set) var domain = 0
   private var pending = 0
+  /// The content that is being sent, if that may take a while.
+  var transfer: Transfer?
 
   init(start: Int64) { self.start = start }
 

@@ -125,6 +125,13 @@ final class ClientConnection: StreamDelegate {
     input = bytes
   }
 
+  /// Keeps bytes that were received elsewhere for later.
+  func keep(_ slice: Slice) {
+    var bytes = takeInput()
+    slice.copy(onto: &bytes)
+    input = bytes
+  }
+
   /// Lets go of the first bytes of the input, which were used.
   func use(first count: Int) {
     var bytes: [UInt8] = []

@@ -33,8 +33,8 @@ public enum Failure: Error, Sendable, Equatable {
   /// The origin closed or reset the connection before its response's head was there.
   case closedBeforeResponse
   case responseTimedOut
-  /// The origin's response breaks HTTP's rules: the sentence of the broken one.
-  case malformedResponse(String)
+  /// The origin's response breaks HTTP's rules: the sentence of the broken one, and what it is counted as.
+  case malformedResponse(String, fault: OriginFault = .malformedHead)
   /// Too many requests wait for a connection to this origin.
   case overloaded
   /// There are as many tunnels as there may be.
@@ -96,7 +96,7 @@ public enum Failure: Error, Sendable, Equatable {
     case .tls(let failure): "There is no secure connection to the origin: \(StreamError.tls(failure))."
     case .closedBeforeResponse: "The origin closed the connection before it answered."
     case .responseTimedOut: "The origin did not answer in time."
-    case .malformedResponse(let rule): "The origin's response is malformed: \(rule)"
+    case .malformedResponse(let rule, _): "The origin's response is malformed: \(rule)"
     case .overloaded: "Too many requests wait for a connection to this origin."
     case .tunnelsExhausted: "Regent carries as many tunnels as it may."
     }

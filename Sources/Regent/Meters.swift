@@ -88,6 +88,8 @@ final class LoopMeters: Sendable {
   let originConnections = Counter()
   let originRequests = Counter()
   let originRetries = Counter()
+  let faults = ReasonCounters<OriginFault>()
+  let transfers = Transfers()
   let tunnels = Counter()
   let tunnelsOpened = Counter()
   let tunnelsRefused = Counter()

@@ -31,7 +31,7 @@ final class Origin {
   private let timeouts: Configuration.Timeouts
   private let limit: Int
   private let limits: MessageLimits
-  private let meters: LoopMeters
+  let meters: LoopMeters
   private var idle: [OriginConnection] = []
   private var open = 0
   private var waiting: [Waiter] = []
@@ -152,7 +152,9 @@ final class Origin {
     } catch {
       open -= 1
       wakeNext()
-      throw Failure(connecting: error)
+      let failure = Failure(connecting: error)
+      meters.note(failure.fault)
+      throw failure
     }
   }
 

@@ -11,6 +11,8 @@ final class OriginConnection: StreamDelegate {
   var wasUsed = false
   /// Whether the origin got the whole request; the connection is of no more use where it did not.
   var sentWhole = true
+  /// What the request's content waits for, if it does.
+  var expectation: Expectation?
   private unowned let origin: Origin
   private var parser: ResponseParser
   /// What was received of the response and not yet used.
@@ -50,7 +52,7 @@ final class OriginConnection: StreamDelegate {
       do throws(Failure) { head = try await nextHead() } catch {
         // Who sends interim responses has seen the request: it is not to be asked again as if nobody had.
         throw interim > 0 && error == .closedBeforeResponse
-          ? .malformedResponse("It ended after an interim response.") : error
+          ? .malformedResponse("It ended after an interim response.", fault: .cutHead) : error
       }
       if head.status >= 200 {
         stream.setDeadline(nil)
@@ -59,15 +61,20 @@ final class OriginConnection: StreamDelegate {
       interim += 1
       if head.status == 101 {
         guard let offered = request.upgrade, Upgrade.accepted(head, offered: offered) != nil else {
-          throw .malformedResponse("101 without an upgrade was sent.")
+          throw .malformedResponse("101 without an upgrade was sent.", fault: .unasked101)
         }
         stream.setDeadline(nil)
         return head
       }
-      if interim > Self.interimBound { throw .malformedResponse("Too many interim responses came.") }
+      if interim > Self.interimBound {
+        throw .malformedResponse("Too many interim responses came.", fault: .manyInterim)
+      }
+      if head.status == 100 { expectation?.granted() }
       request.relay(head)
     }
   }
+
+  private static let cutHead = Failure.malformedResponse("The head ended early.", fault: .cutHead)
 
   private func nextHead() async throws(Failure) -> ResponseHead {
     if !input.isEmpty, let head = try parse() { return head }
@@ -76,8 +83,10 @@ final class OriginConnection: StreamDelegate {
       switch stream.receive() {
       case .bytes(let count): if let head = try parse(received: count) { return head }
       case .wouldBlock: continue
-      case .end: throw input.isEmpty ? .closedBeforeResponse : .malformedResponse("The head ended early.")
-      case .failed(let error): throw Failure(awaiting: error)
+      case .end: throw input.isEmpty ? .closedBeforeResponse : Self.cutHead
+      case .failed(let error):
+        if case .tls = error { throw Failure(awaiting: error) }
+        throw input.isEmpty ? Failure(awaiting: error) : Self.cutHead
       }
     }
   }
@@ -94,7 +103,7 @@ final class OriginConnection: StreamDelegate {
       scratch.copy((head == nil ? 0 : parser.consumed)..<count, onto: &input)
       return head
     } catch {
-      throw .malformedResponse(error.description)
+      throw Failure(error)
     }
   }
 
@@ -104,7 +113,7 @@ final class OriginConnection: StreamDelegate {
       input.removeFirst(parser.consumed)
       return head
     } catch {
-      throw .malformedResponse(error.description)
+      throw Failure(error)
     }
   }
 
@@ -138,14 +147,18 @@ final class OriginConnection: StreamDelegate {
     input = []
     switch outcome {
     case .success(let reusable):
+      if !reusable, framing != .untilClose { origin.meters.note(.extraBytes) }
       writer.finish()
       if reusable && keepAlive { origin.remember(self) }
       origin.giveBack(self, reusable: reusable && keepAlive)
     case .failure(let failure):
+      origin.meters.note(OriginFault(failure, after: filler.broken))
       writer.fail(failure)
       origin.drop(self)
     }
   }
+
+  func noteExtraBytes() { origin.meters.note(.extraBytes) }
 
   func giveBack(reusable: Bool) { origin.giveBack(self, reusable: reusable) }
 }

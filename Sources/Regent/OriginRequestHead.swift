@@ -28,6 +28,7 @@ extension MessageWriter {
     case nil, .some(.none), .untilClose?:
       if request.head.framing == .length(0) { field(.contentLength, decimal: 0) }
     }
+    if request.body != nil, request.head.expectsContinue { field(.expect, "100-continue") }
     if let offered = request.upgrade {
       field(.connection, "Upgrade")
       field(.upgrade, bytes: offered)

@@ -3,7 +3,7 @@
 
 public import RegentCaching
 public import RegentHTTP
-import RegentLoop
+public import RegentLoop
 public import RegentStorage
 
 /// A request as providers see it.
@@ -112,7 +112,7 @@ public protocol RequestBody: Sendable {
   /// Whether all of it was read.
   var isComplete: Bool { get }
   /// The next bytes; nil at the content's end. Throws when the client breaks off.
-  func next() async throws -> [UInt8]?
+  func next() async throws -> Slice?
   /// Nobody wants the rest: whoever waits for it is woken and told so.
   func abandon()
 }

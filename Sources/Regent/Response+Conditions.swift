@@ -2,6 +2,7 @@
 
 import RegentCaching
 import RegentHTTP
+import RegentLoop
 import RegentStorage
 
 extension Response {

@@ -18,7 +18,7 @@ extension UpstreamProvider {
     _ request: Request, _ connection: OriginConnection, _ head: ResponseHead
   ) throws(Failure) -> Response {
     guard let offered = request.upgrade, let chosen = Upgrade.accepted(head, offered: offered) else {
-      throw .malformedResponse("101 without an upgrade was sent.")
+      throw .malformedResponse("101 without an upgrade was sent.", fault: .unasked101)
     }
     try admit(request)
     let (stream, early) = connection.leave()

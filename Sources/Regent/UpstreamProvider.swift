@@ -99,10 +99,12 @@ public final class UpstreamProvider: Provider {
   ) throws(Failure) -> Response? {
     do throws(Failure) {
       if head.status == 101 { return try tunnel(request, connection, head) }
+      try Self.checkAsked(head, request)
       let framing = try Self.framing(head, request.method)
       let body = try self.body(connection, head, framing)
       return Received(head, requestTime: requestTime, responseTime: responseTime).response(to: request, body)
     } catch {
+      request.meters.note(error.fault)
       connection.close()
       throw error
     }
@@ -110,7 +112,7 @@ public final class UpstreamProvider: Provider {
 
   private static func framing(_ head: ResponseHead, _ method: Method) throws(Failure) -> BodyFraming {
     do throws(ParseError) { return try head.framing(answering: method) } catch {
-      throw .malformedResponse(error.description)
+      throw Failure(error)
     }
   }
 
@@ -119,6 +121,7 @@ public final class UpstreamProvider: Provider {
   ) throws(Failure) -> ResponseBody {
     let keepAlive = head.keepAlive && connection.sentWhole
     if let (body, reusable) = try connection.wholeBody(framing, keepAlive: keepAlive) {
+      if keepAlive, !reusable { connection.noteExtraBytes() }
       connection.giveBack(reusable: reusable)
       return body
     }

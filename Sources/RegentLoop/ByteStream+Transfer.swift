@@ -183,11 +183,16 @@ extension Slice {
 
 extension ByteStream {
   /// Whether an idle stream is as it should be: open, and nothing arrived unasked.
-  public var isQuiet: Bool {
+  public var isQuiet: Bool { peeked().map { $0 < 0 && $1 == EAGAIN } ?? false }
+
+  /// Whether bytes arrived that nobody has received.
+  public var hasArrived: Bool { tls?.hasUnread == true || (peeked()?.result ?? 0) > 0 }
+
+  private func peeked() -> (result: Int, code: Int32)? {
     var byte: UInt8 = 0
+    guard descriptor >= 0, tls?.hasUnread != true else { return nil }
     // Unsafe: peeks one byte into a local.
-    guard descriptor >= 0, tls?.hasUnread != true else { return false }
     let result = unsafe recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
-    return result < 0 && errno == EAGAIN
+    return (result, errno)
   }
 }

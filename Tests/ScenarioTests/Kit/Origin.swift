@@ -20,6 +20,8 @@ final class OriginConnection {
   fileprivate var isEnded = false
   fileprivate var bodyWasRead = false
   fileprivate var head: Head?
+  /// The trailers of the last body that was read.
+  private(set) var lastTrailers: [String] = []
 
   fileprivate init(_ socket: Socket) {
     self.socket = socket
@@ -61,14 +63,20 @@ final class OriginConnection {
   @discardableResult
   func readBody() throws -> [UInt8] {
     var body: [UInt8] = []
-    guard !bodyWasRead, let head else { return body }
-    bodyWasRead = true
-    if head["Transfer-Encoding"] != nil {
-      _ = try reader.readChunks { body.append(contentsOf: $0) }
-    } else if let length = head["Content-Length"], let count = Int(length) {
-      try reader.read(count) { body.append(contentsOf: $0) }
-    }
+    try readBody { body.append(contentsOf: $0) }
     return body
+  }
+
+  /// Hands on the body of the request in pieces.
+  func readBody(_ sink: ([UInt8]) throws -> Void) throws {
+    guard !bodyWasRead, let head else { return }
+    bodyWasRead = true
+    lastTrailers = []
+    if head["Transfer-Encoding"] != nil {
+      lastTrailers = try reader.readChunks(sink)
+    } else if let length = head["Content-Length"], let count = Int(length) {
+      try reader.read(count, sink)
+    }
   }
 }
 
