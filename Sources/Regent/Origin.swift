@@ -74,6 +74,7 @@ final class Origin {
       connection.stream.setDeadline(nil)
       // What the origin sent unasked would be taken for the next answer (RFC 9112 section 9.2, TRUST A9).
       if connection.stream.isQuiet { return connection }
+      if connection.stream.hasArrived { meters.note(.extraBytes) }
       drop(connection)
     }
     return nil

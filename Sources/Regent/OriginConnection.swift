@@ -39,7 +39,10 @@ final class OriginConnection: StreamDelegate {
   // MARK: While idle
 
   /// An idle origin has nothing to say: an end, or bytes that nobody asked for.
-  func streamBecameReadable() { origin.drop(self) }
+  func streamBecameReadable() {
+    if stream.hasArrived { noteExtraBytes() }
+    origin.drop(self)
+  }
   func streamDeadlinePassed() { origin.drop(self) }
 
   // MARK: The response's head
