@@ -88,8 +88,11 @@ final class Statistics: Sendable {
       json.object("connections", writeConnections)
       json.object("origins", writeOrigins)
       json.object("flights") { flights.figures(now: now).write(&$0) }
+      json.object("tunnels", writeTunnels)
       json.object("domains", writeDomains)
       json.object("providers", writeProviders)
+      json.array("transfers") { write(loops.flatMap { $0.transfers.progress(now: now) }, &$0) }
+      json.value("transfers-unlisted", sum { $0.transfers.unlisted.count })
       if let memory { json.object("memory") { write(memory.statistics, &$0) } }
     }
     return json.bytes + [0x0A]
@@ -127,6 +130,7 @@ final class Statistics: Sendable {
     json.object("health") { json in
       for (name, health) in healths { json.object(name) { write(health.figures, &$0) } }
     }
+    writeFaults(&json)
     guard let figures = resolver?.figures else { return }
     json.value("names", figures.names)
     json.value("name-look-ups", figures.lookUps)
@@ -139,6 +143,38 @@ final class Statistics: Sendable {
     json.value("refusals", health.refusals)
     json.value("retries", health.retries)
     json.value("budget-refusals", health.budgetRefusals)
+  }
+
+  private func writeFaults(_ json: inout JSONWriter) {
+    json.object("faults") { json in
+      for fault in OriginFault.allCases {
+        let count = sum { $0.faults.count(fault) }
+        if count > 0 { json.value(fault.rawValue, count) }
+      }
+    }
+  }
+
+  private func writeTunnels(_ json: inout JSONWriter) {
+    json.value("open", sum { $0.tunnels.count })
+    json.value("opened", sum { $0.tunnelsOpened.count })
+    json.value("refused", sum { $0.tunnelsRefused.count })
+    json.value("bytes-in", sum { $0.tunnelBytesIn.count })
+    json.value("bytes-out", sum { $0.tunnelBytesOut.count })
+  }
+
+  private func write(_ transfers: [Transfer.Progress], _ json: inout JSONWriter) {
+    for transfer in transfers {
+      json.object { json in
+        json.value("domain", transfer.domain)
+        json.value("path", transfer.path)
+        json.value("direction", transfer.direction.rawValue)
+        json.value("bytes", transfer.bytes)
+        if let total = transfer.total { json.value("total", total) }
+        if let done = transfer.thousandths { json.value("fraction", thousandths: done) }
+        json.value("bytes-per-second", transfer.rate)
+        json.value("age-milliseconds", Int(transfer.age / 1_000_000))
+      }
+    }
   }
 
   private func writeDomains(_ json: inout JSONWriter) {

@@ -13,6 +13,8 @@ struct BodyFiller {
   private var decoder: BodyDecoder
   private var blockSize = 16 << 10
   private var block: Block?
+  /// What broke the stream, if something did.
+  private(set) var broken: StreamError?
 
   /// How many bytes are taken in before the loop's other events have their turn.
   static let turn = 1 << 20
@@ -71,7 +73,9 @@ struct BodyFiller {
       return end == count
     case .wouldBlock: try await wait()
     case .end: try ended()
-    case .failed(let error): throw BodyFailure(error)
+    case .failed(let error):
+      broken = error
+      throw BodyFailure(error)
     }
     return true
   }
@@ -111,7 +115,9 @@ struct BodyFiller {
       try await append(Slice(target, range), writer)
     case .wouldBlock: try await wait()
     case .end: try ended()
-    case .failed(let error): throw BodyFailure(error)
+    case .failed(let error):
+      broken = error
+      throw BodyFailure(error)
     }
     return true
   }

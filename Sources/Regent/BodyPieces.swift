@@ -107,9 +107,12 @@ struct OpenPieces {
   }
 
   private(set) var pieces: [Piece] = []
+  /// The length in bytes.
+  let count: Int
 
   /// Nil where the first bytes of a body were dropped already.
   init?(_ closed: BodyPieces) {
+    count = closed.count
     var last: (stream: BodyStream, reader: BodyReader, end: Int)?
     for piece in closed.pieces {
       switch piece {

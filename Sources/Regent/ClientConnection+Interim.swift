@@ -39,7 +39,7 @@ extension ClientConnection {
 
 extension Request {
   /// Hands an interim response up to the client, where it can take one: HTTP/1.0 knows none, and whoever asked to be
-  /// invited was invited already.
+  /// invited is invited as its content is asked for.
   func relay(_ head: ResponseHead) {
     guard let client, self.head.version == .http11, head.status != 100 || !self.head.expectsContinue else {
       return

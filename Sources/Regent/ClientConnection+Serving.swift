@@ -22,8 +22,11 @@ extension ClientConnection {
     var next: Request? = first
     while let request = next {
       do {
-        guard try await answer(request) else { return endOrderly() }
-        next = try await stayWarm()
+        switch try await answer(request) {
+        case .goesOn: next = try await stayWarm()
+        case .ends: return endOrderly()
+        case .becomes(let tunnel): return await carry(tunnel)
+        }
       } catch let error as ParseError {
         return refuse(error)
       } catch {
@@ -32,11 +35,18 @@ extension ClientConnection {
     }
   }
 
-  /// Answers a request and those that the client sent without waiting; false where the connection must end.
-  private func answer(_ first: Request) async throws -> Bool {
+  /// What becomes of the connection after an answer.
+  private enum Sequel {
+    case goesOn, ends
+    case becomes(Tunnel)
+  }
+
+  /// Answers a request and those that the client sent without waiting.
+  private func answer(_ first: Request) async throws -> Sequel {
     var writer = MessageWriter()
     defer { loop.giveBack(writer.takeBytes()) }
     var timing = Timing(start: loop.clock.now)
+    defer { timing.transfer?.end() }
     holdsAnswers = false
     var request = first
     while true {
@@ -44,10 +54,11 @@ extension ClientConnection {
       // Not before there is an answer: whoever waits for an origin holds no buffer.
       if writer.bytes.capacity == 0 { writer = MessageWriter(reusing: loop.takeBuffer()) }
       let answered = queue(response, to: request, &writer, &timing)
-      try await send(answered.rest, &writer, &timing)
+      if case .tunnel(let tunnel) = answered.rest { return try await begin(tunnel, &writer, &timing) }
+      try await send(answered.rest, of: request, &writer, &timing)
       guard answered.keepAlive, state == .serving else {
         try await flush(&writer, &timing)
-        return false
+        return .ends
       }
       let next: Request?
       do throws(ParseError) { next = try nextPipelined() } catch {
@@ -59,11 +70,29 @@ extension ClientConnection {
       if next == nil || content != nil || writer.bytes.count > Self.gathered {
         try await flush(&writer, &timing)
       }
-      guard let next else { return true }
+      guard let next else { return .goesOn }
       holdsAnswers = !writer.bytes.isEmpty
       if timing.isEmpty { timing = Timing(start: loop.clock.now) }
       request = next
     }
+  }
+
+  /// Sends the 101. What the client sent behind its request has waited for that, and is the tunnel's.
+  private func begin(
+    _ tunnel: Tunnel, _ writer: inout MessageWriter, _ timing: inout Timing
+  ) async throws -> Sequel {
+    do {
+      try await flush(&writer, &timing)
+      return .becomes(tunnel)
+    } catch {
+      tunnel.close()
+      throw error
+    }
+  }
+
+  private func carry(_ tunnel: Tunnel) async {
+    let isOrderly = await tunnel.carry(stream, sent: takeInput())
+    if isOrderly { close() } else { abort() }
   }
 
   /// The client's next request if it comes soon; nil where the connection rests, or has ended.
@@ -101,6 +130,7 @@ extension ClientConnection {
     /// Nil where the beginning of a body that arrives was dropped already.
     case stream(BodyReader?, chunked: Bool)
     case pieces(OpenPieces?)
+    case tunnel(Tunnel)
   }
 
   /// Writes a response into the buffer: all of it if it is small, else its head.
@@ -142,6 +172,7 @@ extension ClientConnection {
   private func queue(
     _ response: Response, _ method: Method, _ ending: ResponseWriter.Ending, _ writer: inout MessageWriter
   ) -> Rest {
+    if let switching = response.switching { return .tunnel(switching.tunnel.value) }
     if method == .head || response.status == 204 || response.status == 304 { return .nothing }
     switch response.body {
     case .empty: return .nothing
@@ -156,6 +187,7 @@ extension ClientConnection {
   }
 
   private static func ending(of response: Response, to routed: RoutedHead) -> ResponseWriter.Ending {
+    if let switching = response.switching { return .upgrade(switching.chosen) }
     if response.status == 204 || response.status == 304 || response.status < 200 { return .none }
     if let count = response.body.count, routed.head.method != .head || count > 0 { return .length(count) }
     if routed.head.method == .head {
@@ -167,14 +199,34 @@ extension ClientConnection {
     return routed.head.version == .http11 ? .chunked : .close
   }
 
-  private func send(_ rest: Rest, _ writer: inout MessageWriter, _ timing: inout Timing) async throws {
+  private func send(
+    _ rest: Rest, of request: Request, _ writer: inout MessageWriter, _ timing: inout Timing
+  ) async throws {
     switch rest {
-    case .nothing: return
-    case .slice(let slice):
+    case .nothing, .tunnel: return
+    case .slice(let slice) where slice.count < Transfer.large:
       countSent(slice.count, timing)
       try await flush(&writer, &timing, [slice])
-    case .stream(let reader, let chunked): try await send(reader, chunked, &writer, &timing)
-    case .pieces(let pieces): try await send(pieces, &writer, &timing)
+    case .slice(let slice):
+      timing.transfer = Transfer(.download, request, total: slice.count, on: loop)
+      try await send(slice, &writer, &timing)
+    case .stream(let reader, let chunked):
+      timing.transfer = Transfer(.download, request, total: reader?.stream.expected, on: loop)
+      try await send(reader, chunked, &writer, &timing)
+    case .pieces(let pieces):
+      timing.transfer = Transfer(.download, request, total: pieces?.count, on: loop)
+      try await send(pieces, &writer, &timing)
+    }
+    timing.transfer?.end()
+    timing.transfer = nil
+  }
+
+  /// Sends a large slice in steps, so that somebody can see how far it is.
+  private func send(_ slice: Slice, _ writer: inout MessageWriter, _ timing: inout Timing) async throws {
+    for start in stride(from: slice.range.lowerBound, to: slice.range.upperBound, by: Transfer.large) {
+      let end = min(start + Transfer.large, slice.range.upperBound)
+      countSent(end - start, timing)
+      try await flush(&writer, &timing, [Slice(slice.block, start..<end)])
     }
   }
 
@@ -207,6 +259,7 @@ extension ClientConnection {
     case .end: return nil
     case .none:
       try await flush(&writer, &timing)
+      timing.transfer?.waits()
       return try await reader.next(upTo: limit, maxSlices: Self.mostSlices)
     }
   }
@@ -269,9 +322,11 @@ extension ClientConnection {
       var done = 0
       if case .bytes(let count) = stream.send(writer.bytes, then: slices, skipping: 0) { done = count }
       if done < total {
+        timing.transfer?.waits()
         try await stream.write(writer.bytes, then: slices, from: done, stall: server.timeouts.writeStall)
       }
       writer.bytes.removeAll(keepingCapacity: true)
+      timing.transfer?.moved(slices.reduce(0) { $0 + $1.count })
     }
     guard !timing.isEmpty else { return }
     loop.refreshClock()
@@ -302,6 +357,8 @@ struct Timing {
   private let start: Int64
   private(set) var domain = 0
   private var pending = 0
+  /// The content that is being sent, if that may take a while.
+  var transfer: Transfer?
 
   init(start: Int64) { self.start = start }
 
@@ -315,55 +372,5 @@ struct Timing {
   mutating func record(_ meters: LoopMeters, now: Int64) {
     meters.domains[domain].latency.record(now - start, times: pending)
     pending = 0
-  }
-}
-
-extension Response {
-  /// The response that the client's conditions make of this one (RFC 9110 section 13.2.2): 304 without content.
-  func conditional(on request: Request) -> Response {
-    guard status == 200 || status == 206, request.routed.isConditional,
-      request.method == .get || request.method == .head, meets(request)
-    else { return self }
-    body.leaveUnread()
-    var answer = self
-    answer.become(304)
-    answer.body = .empty
-    return answer
-  }
-
-  /// Takes another status, made from what an origin sent: without the origin's own beside it, the one that is sent
-  /// would count as that (RFC 9211 section 2.3).
-  mutating func become(_ status: Int) {
-    if case .forwarded = cacheStatus.outcome, cacheStatus.fwdStatus == nil {
-      cacheStatus.fwdStatus = UInt16(clamping: self.status)
-    }
-    self.status = status
-  }
-
-  private func meets(_ request: Request) -> Bool {
-    let requestFields = request.head.fields
-    // What no cache knows came just now: without a Last-Modified nothing says that it is older than the client's.
-    var stored = metadata ?? StoredMetadata(status: 200, responseTime: 0, date: request.wall + 1, lifetime: 0)
-    // A part is conditional on the validators of the whole, whose it has (RFC 9110 section 13.2.2).
-    stored.status = 200
-    if case .stored(_, let own) = fields {
-      return own.withBytes { block in
-        let none = 0..<0
-        // If-None-Match counts alone where it is present.
-        let hasTag = requestFields.contains(.ifNoneMatch)
-        let etag = hasTag ? StoredFields.value(of: .etag, in: block) : nil
-        let modified = hasTag ? nil : StoredFields.value(of: .lastModified, in: block)
-        return Validation.answersNotModified(
-          requestFields: requestFields, stored: stored, etag: block.extracting(etag ?? none),
-          lastModified: block.extracting(modified ?? none))
-      }
-    }
-    let parsed = fields.parsed
-    let etag = Array(parsed.first(.etag) ?? [])
-    let modified = Array(parsed.first(.lastModified) ?? [])
-    // A response that is not stored has no Date of ours to stand in for Last-Modified (RFC 9110 section 13.1.3).
-    guard metadata != nil || requestFields.contains(.ifNoneMatch) || !modified.isEmpty else { return false }
-    return Validation.answersNotModified(
-      requestFields: requestFields, stored: stored, etag: etag.span, lastModified: modified.span)
   }
 }

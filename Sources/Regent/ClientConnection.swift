@@ -128,12 +128,26 @@ final class ClientConnection: StreamDelegate {
     input = bytes
   }
 
+  /// Keeps bytes that were received elsewhere for later.
+  func keep(_ slice: Slice) {
+    var bytes = takeInput()
+    slice.copy(onto: &bytes)
+    input = bytes
+  }
+
   /// Lets go of the first bytes of the input, which were used.
   func use(first count: Int) {
     var bytes: [UInt8] = []
     swap(&bytes, &input)
     bytes.removeFirst(count)
     input = bytes
+  }
+
+  /// The input, which is somebody else's from now on.
+  func takeInput() -> [UInt8] {
+    var bytes: [UInt8] = []
+    swap(&bytes, &input)
+    return bytes
   }
 
   /// The next request that the client sent without waiting, if its head is here.

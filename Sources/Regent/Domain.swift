@@ -19,12 +19,15 @@ public final class Domain: Sendable {
   /// For each target how often it was invalidated, where its keys hold more than the target.
   let generations: TargetGenerations?
   let names: DomainNames
+  /// The protocols, in lower case, that its requests may go on with.
+  let upgrades: [String]
 
   init(
     number: Int, name: String, policy: CachePolicy, keyPrefix: [UInt8], keyRules: KeyRules = KeyRules(),
-    names: DomainNames = DomainNames()
+    names: DomainNames = DomainNames(), upgrades: [String] = []
   ) {
     self.names = names
+    self.upgrades = upgrades
     self.number = number
     self.name = name
     nameBytes = Array(name.utf8)
@@ -61,7 +64,7 @@ public final class Domain: Sendable {
     if policy.scope == .private { CacheKey.append(component: "private".utf8, onto: &prefix) }
     self.init(
       number: number, name: entry.name, policy: policy, keyPrefix: prefix, keyRules: KeyRules(entry),
-      names: DomainNames(entry))
+      names: DomainNames(entry), upgrades: entry.upgrade)
   }
 }
 

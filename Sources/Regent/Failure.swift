@@ -37,8 +37,8 @@ public enum Failure: Error, Sendable, Equatable {
   /// The origin closed or reset the connection before its response's head was there.
   case closedBeforeResponse
   case responseTimedOut
-  /// The origin's response breaks HTTP's rules: the sentence of the broken one.
-  case malformedResponse(String)
+  /// The origin's response breaks HTTP's rules: the sentence of the broken one, and what it is counted as.
+  case malformedResponse(String, fault: OriginFault = .malformedHead)
   /// Too many requests wait for a connection to this origin.
   case overloaded
   /// The origin answered with this status, 408, 425, 429 or 5xx, to another request that this one waited for.
@@ -49,6 +49,8 @@ public enum Failure: Error, Sendable, Equatable {
   case deadlinePassed
   /// The client had gone before its request was sent to the origin once more.
   case clientLeft
+  /// There are as many tunnels as there may be.
+  case tunnelsExhausted
 
   public var status: Int {
     switch self {
@@ -61,7 +63,7 @@ public enum Failure: Error, Sendable, Equatable {
     case .methodNotAllowed: 405
     case .loopDetected: 508
     case .provider: 500
-    case .overloaded, .connectionsExhausted, .circuitOpen: 503
+    case .overloaded, .connectionsExhausted, .circuitOpen, .tunnelsExhausted: 503
     case .originTrouble(let status): status
     case .unhandled, .nameNotFound, .connectionRefused, .connectionFailed, .tls, .closedBeforeResponse,
       .malformedResponse:
@@ -89,8 +91,8 @@ public enum Failure: Error, Sendable, Equatable {
     case .closedBeforeResponse: "http_response_incomplete"
     case .responseTimedOut, .deadlinePassed: "http_response_timeout"
     case .malformedResponse: "http_protocol_error"
-    case .overloaded: "connection_limit_reached"
     case .originTrouble: "destination_unavailable"
+    case .overloaded, .tunnelsExhausted: "connection_limit_reached"
     }
   }
 
@@ -115,13 +117,14 @@ public enum Failure: Error, Sendable, Equatable {
     case .tls(let failure): "There is no secure connection to the origin: \(StreamError.tls(failure))."
     case .closedBeforeResponse: "The origin closed the connection before it answered."
     case .responseTimedOut: "The origin did not answer in time."
-    case .malformedResponse(let rule): "The origin's response is malformed: \(rule)"
+    case .malformedResponse(let rule, _): "The origin's response is malformed: \(rule)"
     case .overloaded: "Too many requests wait for a connection to this origin."
     case .originTrouble(let status): "The origin answered \(status) to a request for the same."
     case .circuitOpen(let seconds, let cause):
       "The origin failed too often and is asked again in \(seconds) s. \(cause)"
     case .deadlinePassed: "The time for this request passed before the origin answered."
     case .clientLeft: "The client left before its request was repeated."
+    case .tunnelsExhausted: "Regent carries as many tunnels as it may."
     }
   }
 
@@ -129,7 +132,7 @@ public enum Failure: Error, Sendable, Equatable {
   var originFailure: OriginFailure? {
     switch self {
     case .misdirected, .methodNotAllowed, .loopDetected, .connectionsExhausted, .unhandled, .onlyIfCached,
-      .provider, .requestTimedOut, .malformedRequest, .clientLeft:
+      .provider, .requestTimedOut, .malformedRequest, .clientLeft, .tunnelsExhausted:
       nil
     case .originTrouble(let status): .status(UInt16(clamping: status))
     default: .unreachable

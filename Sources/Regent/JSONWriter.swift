@@ -27,6 +27,14 @@ struct JSONWriter {
     append(quoted: text)
   }
 
+  /// A part of a whole, from 0 to 1 with three decimals.
+  mutating func value(_ key: String?, thousandths: Int) {
+    begin(key)
+    let digits = String(thousandths % 1000)
+    let padded = String(repeating: "0", count: 3 - digits.count) + digits
+    bytes.append(contentsOf: "\(thousandths / 1000).\(padded)".utf8)
+  }
+
   private mutating func nest(_ body: (inout JSONWriter) -> Void, close: UInt8) {
     depth += 1
     isFirst = true

@@ -10,7 +10,7 @@ final class KeptContent {
   private let content: any RequestBody
   private let limit: Int
   private let meters: LoopMeters
-  private var pieces: [[UInt8]] = []
+  private var pieces: [Slice] = []
   private var next = 0
   private var count = 0
   private var isOverfull = false
@@ -26,7 +26,7 @@ final class KeptContent {
   var framing: BodyFraming { content.framing }
   var isComplete: Bool { content.isComplete && next == pieces.count }
 
-  func read() async throws -> [UInt8]? {
+  func read() async throws -> Slice? {
     if next < pieces.count {
       next += 1
       return pieces[next - 1]
@@ -58,7 +58,7 @@ final class KeptContent {
     isWhole = false
   }
 
-  private func keep(_ piece: [UInt8]) {
+  private func keep(_ piece: Slice) {
     guard !isOverfull else { return }
     guard piece.count <= limit - count else { return letGo() }
     meters.keptContent.add(piece.count)
@@ -81,7 +81,7 @@ struct ReplayableContent: RequestBody {
 
   var isComplete: Bool { kept.value.isComplete }
 
-  func next() async throws -> [UInt8]? { try await kept.value.read() }
+  func next() async throws -> Slice? { try await kept.value.read() }
 
   func abandon() { kept.value.abandon() }
 }

@@ -20,7 +20,9 @@ public final class MemoryProvider: ResponseHandler {
       throw Unhandled(.method, mark: store.mark(request.key))
     }
     // Content is no part of the key, and an origin may answer by it.
-    guard request.domain.policy.kind != .networkOnly, request.body == nil else { throw Unhandled(.bypass) }
+    guard request.domain.policy.kind != .networkOnly, request.body == nil, request.upgrade == nil else {
+      throw Unhandled(.bypass)
+    }
     let record = try find(request)
     guard let head = RecordHead(record.head) else { throw Unhandled(.miss, mark: store.mark(request.key)) }
     if head.metadata.status == 206 { return try answerFromParts(record, head, request) }

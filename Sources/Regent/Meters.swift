@@ -98,6 +98,13 @@ final class LoopMeters: Sendable {
   let retryRefusals = ReasonCounters<RetryRefusal>()
   /// Bytes of request content that is kept so that it can be sent again.
   let keptContent = Counter()
+  let faults = ReasonCounters<OriginFault>()
+  let transfers = Transfers()
+  let tunnels = Counter()
+  let tunnelsOpened = Counter()
+  let tunnelsRefused = Counter()
+  let tunnelBytesIn = Counter()
+  let tunnelBytesOut = Counter()
 
   init(domains: Int, providers: Int) {
     self.domains = (0..<domains).map { _ in DomainMeters() }

@@ -32,7 +32,7 @@ final class Origin {
   private let connector: OriginConnector
   private let timeouts: Configuration.Timeouts
   private let limits: MessageLimits
-  private let meters: LoopMeters
+  let meters: LoopMeters
   private var pool: ConnectionPool<OriginConnection>
   private var waiters: [ConnectionPool<OriginConnection>.Waiter: CheckedContinuation<Grant, Never>] = [:]
 
@@ -82,7 +82,9 @@ final class Origin {
   private func isUsable(_ connection: OriginConnection) -> Bool {
     connection.stream.delegate = nil
     connection.stream.setDeadline(nil)
-    return connection.stream.wasQuiet
+    if connection.stream.wasQuiet { return true }
+    if connection.stream.hasArrived { meters.note(.extraBytes) }
+    return false
   }
 
   /// Takes a connection back. `reusable`: both messages ended exactly.
@@ -115,6 +117,12 @@ final class Origin {
   func idleEnded(_ connection: OriginConnection) {
     guard pool.idleConnectionEnded(connection) else { return drop(connection) }
     closeIdle(connection)
+  }
+
+  /// Lets go of a connection that became something else: it is none of those any more that requests share.
+  func release(_ connection: OriginConnection) {
+    meters.originConnections.add(-1)
+    if let waiter = pool.connectionClosed() { grant(.place, to: waiter) }
   }
 
   /// Closes the connections that nobody uses, for the daemon's end.
@@ -185,7 +193,9 @@ final class Origin {
       return OriginConnection(stream, origin: self, limits: limits)
     } catch {
       if let waiter = pool.connectionClosed() { grant(.place, to: waiter) }
-      throw Failure(connecting: error)
+      let failure = Failure(connecting: error)
+      meters.note(failure.fault)
+      throw failure
     }
   }
 

@@ -11,6 +11,8 @@ final class OriginConnection: StreamDelegate {
   var wasUsed = false
   /// Whether the origin got the whole request; the connection is of no more use where it did not.
   var sentWhole = true
+  /// What the request's content waits for, if it does.
+  var expectation: Expectation?
   private unowned let origin: Origin
   private var parser: ResponseParser
   /// What was received of the response and not yet used.
@@ -29,10 +31,20 @@ final class OriginConnection: StreamDelegate {
 
   func close() { origin.drop(self) }
 
+  /// Leaves its origin for good: the stream, and what was received behind the head, are the caller's.
+  func leave() -> (stream: ByteStream, early: [UInt8]) {
+    origin.release(self)
+    defer { input = [] }
+    return (stream, input)
+  }
+
   // MARK: While idle
 
   /// An idle origin has nothing to say: an end, or bytes that nobody asked for.
-  func streamBecameReadable() { origin.idleEnded(self) }
+  func streamBecameReadable() {
+    if stream.hasArrived { noteExtraBytes() }
+    origin.idleEnded(self)
+  }
   func streamDeadlinePassed() { origin.idleEnded(self) }
 
   // MARK: The response's head
@@ -45,18 +57,29 @@ final class OriginConnection: StreamDelegate {
       do throws(Failure) { head = try await nextHead() } catch {
         // Who sends interim responses has seen the request: it is not to be asked again as if nobody had.
         throw interim > 0 && error == .closedBeforeResponse
-          ? .malformedResponse("It ended after an interim response.") : error
+          ? .malformedResponse("It ended after an interim response.", fault: .cutHead) : error
       }
       if head.status >= 200 {
         stream.setDeadline(nil)
         return head
       }
       interim += 1
-      if head.status == 101 { throw .malformedResponse("101 without an upgrade was sent.") }
-      if interim > Self.interimBound { throw .malformedResponse("Too many interim responses came.") }
+      if head.status == 101 {
+        guard let offered = request.upgrade, Upgrade.accepted(head, offered: offered) != nil else {
+          throw .malformedResponse("101 without an upgrade was sent.", fault: .unasked101)
+        }
+        stream.setDeadline(nil)
+        return head
+      }
+      if interim > Self.interimBound {
+        throw .malformedResponse("Too many interim responses came.", fault: .manyInterim)
+      }
+      if head.status == 100 { expectation?.granted() }
       request.relay(head)
     }
   }
+
+  private static let cutHead = Failure.malformedResponse("The head ended early.", fault: .cutHead)
 
   private func nextHead() async throws(Failure) -> ResponseHead {
     if !input.isEmpty, let head = try parse() { return head }
@@ -65,8 +88,10 @@ final class OriginConnection: StreamDelegate {
       switch stream.receive() {
       case .bytes(let count): if let head = try parse(received: count) { return head }
       case .wouldBlock: continue
-      case .end: throw input.isEmpty ? .closedBeforeResponse : .malformedResponse("The head ended early.")
-      case .failed(let error): throw Failure(awaiting: error)
+      case .end: throw input.isEmpty ? .closedBeforeResponse : Self.cutHead
+      case .failed(let error):
+        if case .tls = error { throw Failure(awaiting: error) }
+        throw input.isEmpty ? Failure(awaiting: error) : Self.cutHead
       }
     }
   }
@@ -83,7 +108,7 @@ final class OriginConnection: StreamDelegate {
       scratch.copy((head == nil ? 0 : parser.consumed)..<count, onto: &input)
       return head
     } catch {
-      throw .malformedResponse(error.description)
+      throw Failure(error)
     }
   }
 
@@ -93,7 +118,7 @@ final class OriginConnection: StreamDelegate {
       input.removeFirst(parser.consumed)
       return head
     } catch {
-      throw .malformedResponse(error.description)
+      throw Failure(error)
     }
   }
 
@@ -145,14 +170,19 @@ final class OriginConnection: StreamDelegate {
     case .success(let isExact):
       writer.finish()
       // No more of a body was received than was to come: what may be behind it is still with the kernel.
-      let reusable = isExact && stream.isQuiet
+      let isExtra = framing != .untilClose && (!isExact || stream.hasArrived)
+      if isExtra { origin.meters.note(.extraBytes) }
+      let reusable = isExact && !isExtra
       if reusable && keepAlive { origin.remember(self) }
       origin.giveBack(self, reusable: reusable && keepAlive)
     case .failure(let failure):
+      origin.meters.note(OriginFault(failure, after: filler.broken))
       writer.fail(failure)
       origin.drop(self)
     }
   }
+
+  func noteExtraBytes() { origin.meters.note(.extraBytes) }
 
   func giveBack(reusable: Bool) { origin.giveBack(self, reusable: reusable) }
 }

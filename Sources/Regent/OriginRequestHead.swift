@@ -39,6 +39,11 @@ extension MessageWriter {
     }
     identity.additions.writeFields(missingFrom: fields, to: &self)
     identity.additions.writeForwarding(of: request, to: &self)
+    if request.body != nil, request.head.expectsContinue { field(.expect, "100-continue") }
+    if let offered = request.upgrade {
+      field(.connection, "Upgrade")
+      field(.upgrade, bytes: offered)
+    }
     field(.via, bytes: via)
     endHead()
   }

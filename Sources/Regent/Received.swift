@@ -40,6 +40,7 @@ struct Received {
     if status == 206, !isPart(answering: request) { response.storability = .refuse(.partial) }
     // The content may have decided the answer, and it is no part of the key.
     if request.body != nil { response.storability = .refuse(.requestContent) }
+    if request.upgrade != nil { response.storability = .refuse(.upgrade) }
     if isTargetItself(request) { offer(&response, request) }
     if response.storability.keeps {
       let fields = request.domain.policy.stripped(head.fields, response.storability)

@@ -3,7 +3,7 @@
 
 public import RegentCaching
 public import RegentHTTP
-import RegentLoop
+public import RegentLoop
 public import RegentStorage
 
 /// A request as providers see it.
@@ -69,6 +69,9 @@ public final class Request: Sendable {
   /// What the response is stored under: the origin's identity, the path and the query.
   public var key: RecordKey { routed.key }
 
+  /// The protocols that it offers to go on with, as a field value; nil where it offers none that its domain lets through.
+  var upgrade: [UInt8]? { isBehind ? nil : routed.upgrade }
+
   /// The path's bytes; "/" where the target had none.
   public var pathBytes: ArraySlice<UInt8> { path.isEmpty ? [0x2F] : head.fields.bytes[path] }
   /// The query's bytes, without the question mark; nil where there is none.
@@ -117,7 +120,7 @@ public protocol RequestBody: Sendable {
   /// Whether all of it was read.
   var isComplete: Bool { get }
   /// The next bytes; nil at the content's end. Throws when the client breaks off.
-  func next() async throws -> [UInt8]?
+  func next() async throws -> Slice?
   /// Nobody wants the rest: whoever waits for it is woken and told so.
   func abandon()
 }

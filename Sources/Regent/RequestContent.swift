@@ -1,4 +1,5 @@
-// A client's content as it arrives: decoded, at the pace of whoever reads it, and with a least rate.
+// A client's content as it arrives: received into blocks that go on as they are, decoded, at the pace of whoever reads
+// it, and with a least rate. While nobody sends, it holds no block.
 
 import RegentConfig
 import RegentHTTP
@@ -15,9 +16,13 @@ final class RequestContent {
   private var expectsContinue: Bool
   private let started: Int64
   private var isAbandoned = false
+  private var blockSize = 16 << 10
 
   /// How much unread content is taken after the answer, so that the connection can go on.
   static let drained = 64 << 10
+
+  /// The largest block that content is received into.
+  static let largestBlock = 256 << 10
 
   /// `invited`: the client does not wait for a word before it sends.
   init(_ framing: BodyFraming, invited: Bool, of connection: ClientConnection) {
@@ -31,14 +36,15 @@ final class RequestContent {
   var isComplete: Bool { decoder.isComplete }
 
   /// The next content bytes; nil at the end.
-  func next() async throws -> [UInt8]? {
-    while true {
-      if let content = try decode() { return content }
-      if decoder.isComplete { return nil }
+  func next() async throws -> Slice? {
+    while !decoder.isComplete {
       if isAbandoned { throw Failure.requestTimedOut }
+      if let content = try decodeInput() { return content }
+      if decoder.isComplete { break }
       try await invite()
-      try await receive()
+      if let content = try await receive() { return content }
     }
+    return nil
   }
 
   /// Wakes whoever waits for more of it.
@@ -50,28 +56,37 @@ final class RequestContent {
 
   /// Takes what is here already of content that nobody read.
   func takeRest() {
-    guard !decoder.isComplete else { return }
-    while let content = try? decode() {
-      if count > Self.drained { return }
-      _ = content
-    }
+    guard !decoder.isComplete, count <= Self.drained else { return }
+    // Malformed content is not complete, and ends the connection as such.
+    _ = try? decodeInput()
   }
 
-  private func decode() throws(ParseError) -> [UInt8]? {
+  /// What came together with something else, such as the head.
+  private func decodeInput() throws(ParseError) -> Slice? {
     guard !connection.input.isEmpty else { return nil }
-    var content: [UInt8] = []
-    connection.use(first: try decode(connection.input, into: &content))
-    count += content.count
-    return content.isEmpty ? nil : content
+    return try content(of: Block(connection.takeInput()))
   }
 
-  /// Decodes what is the message's; how many bytes that were.
-  private func decode(_ input: [UInt8], into content: inout [UInt8]) throws(ParseError) -> Int {
-    var offset = 0
-    while case .content(let range) = try decoder.next(input.span, at: &offset) {
-      content.append(contentsOf: input[range])
+  /// The content in what was received; what lies behind its end is the next request's.
+  private func content(of block: Block) throws(ParseError) -> Slice? {
+    var ranges: [Range<Int>] = []
+    var end = 0
+    try block.withBytes { bytes throws(ParseError) in
+      while case .content(let range) = try decoder.next(bytes, at: &end) { ranges.append(range) }
     }
-    return offset
+    if end < block.count { connection.keep(Slice(block, end..<block.count)) }
+    count += ranges.reduce(0) { $0 + $1.count }
+    guard let first = ranges.first else { return nil }
+    return ranges.count == 1 ? Slice(block, first) : Self.joined(ranges, of: block)
+  }
+
+  /// Content without the framing between its pieces.
+  private static func joined(_ ranges: [Range<Int>], of block: Block) -> Slice {
+    let joined = Block(capacity: ranges.reduce(0) { $0 + $1.count })
+    block.withBytes { bytes in
+      for range in ranges { joined.append(bytes.extracting(range)) }
+    }
+    return Slice(joined)
   }
 
   /// RFC 9110 section 10.1.1: the client waits for a word before it sends its content.
@@ -81,19 +96,25 @@ final class RequestContent {
     try await connection.invite()
   }
 
-  private func receive() async throws {
+  private func receive() async throws -> Slice? {
     let stream = connection.stream
-    while true {
-      switch stream.receive() {
-      case .bytes(let received): return connection.keep(0..<received)
-      case .wouldBlock:
-        stream.setDeadline(deadline)
-        try await stream.readable()
-        stream.setDeadline(nil)
-      case .end: throw Failure.requestTimedOut
-      case .failed(let error): throw error
-      }
+    // Of known length, no byte of the next request is received here.
+    let block = Block(capacity: min(blockSize, decoder.remaining ?? blockSize))
+    switch stream.receive(into: block) {
+    case .bytes:
+      if block.room == 0 { blockSize = min(blockSize * 2, Self.largestBlock) }
+      return try content(of: block)
+    case .wouldBlock: return try await wait(stream)
+    case .end: throw Failure.requestTimedOut
+    case .failed(let error): throw error
     }
+  }
+
+  private func wait(_ stream: ByteStream) async throws -> Slice? {
+    stream.setDeadline(deadline)
+    try await stream.readable()
+    stream.setDeadline(nil)
+    return nil
   }
 
   /// When a client that sends at the least rate would have sent the next byte.
@@ -117,7 +138,7 @@ struct LoopBoundContent: RequestBody {
 
   var isComplete: Bool { content.value.isComplete }
 
-  func next() async throws -> [UInt8]? { try await content.value.next() }
+  func next() async throws -> Slice? { try await content.value.next() }
 
   func abandon() { content.value.abandon() }
 }

@@ -26,6 +26,7 @@ public struct Response: Sendable {
     var failure: Failure?
     var parts: Parts?
     var seat: BodyReader?
+    var switching: Switching?
   }
 
   private final class Aside: Sendable {
@@ -63,6 +64,12 @@ public struct Response: Sendable {
   var seat: BodyReader? {
     get { aside?.rarities.seat }
     set { change { $0.seat = newValue } }
+  }
+
+  /// What the connection becomes behind a 101; nil for every other response.
+  var switching: Switching? {
+    get { aside?.rarities.switching }
+    set { change { $0.switching = newValue } }
   }
 
   public init(

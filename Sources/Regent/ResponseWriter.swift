@@ -23,6 +23,8 @@ final class ResponseWriter {
   enum Ending: Equatable {
     case length(Int)
     case chunked, close, none
+    /// It never ends: behind it begins another protocol.
+    case upgrade([UInt8])
   }
 
   /// Writes the head of a response. One of a small stored response that was asked for a moment ago is copied.
@@ -62,9 +64,12 @@ final class ResponseWriter {
     switch ending {
     case .length(let length): writer.field(.contentLength, decimal: length)
     case .chunked: writer.field(.transferEncoding, "chunked")
+    case .upgrade(let chosen): writer.field(.upgrade, bytes: chosen)
     case .close, .none: break
     }
-    if !keepAlive {
+    if case .upgrade = ending {
+      writer.field(.connection, "Upgrade")
+    } else if !keepAlive {
       writer.field(.connection, "close")
     } else if version == .http10 {
       writer.field(.connection, "keep-alive")

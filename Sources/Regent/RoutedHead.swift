@@ -17,6 +17,8 @@ final class RoutedHead: Sendable {
   let directives: RequestDirectives
   /// Whether the client's conditions may turn an answer into a 304, or its Range into a part.
   let isConditional: Bool
+  /// The protocols that it offers and its domain lets through, as a field value: what answers that is nothing to store.
+  let upgrade: [UInt8]?
   /// Why no provider is asked at all.
   let refusal: Failure?
 
@@ -24,6 +26,7 @@ final class RoutedHead: Sendable {
     head: consuming RequestHead, domain: Domain, path: Range<Int>, query: Range<Int>?,
     key: consuming RecordKey, directives: RequestDirectives, refusal: Failure? = nil
   ) {
+    upgrade = head.upgrades ? Upgrade.offered(head, permitted: domain.upgrades) : nil
     isConditional = !head.fields.present.isDisjoint(with: Self.conditions)
     self.head = head
     self.domain = domain

@@ -8,6 +8,22 @@ extension UpstreamProvider {
   func ask(
     _ connection: OriginConnection, _ request: Request, _ identity: OriginIdentity
   ) async throws(Failure) -> ResponseHead {
+    do throws(Failure) {
+      return try await exchange(connection, request, identity)
+    } catch {
+      let isReused = connection.wasUsed && error == .closedBeforeResponse
+      request.meters.note(isReused ? .closedAsReused : error.fault)
+      throw error
+    }
+  }
+
+  private func exchange(
+    _ connection: OriginConnection, _ request: Request, _ identity: OriginIdentity
+  ) async throws(Failure) -> ResponseHead {
+    // Nothing that comes before the request can be its answer. Behind a handshake, TLS has words of its own.
+    guard connection.wasUsed || identity.isTLS || !connection.stream.hasArrived else {
+      throw .malformedResponse("It spoke before it was asked.", fault: .unaskedBytes)
+    }
     let loop = connection.stream.loop
     var writer = MessageWriter(reusing: loop.takeBuffer())
     defer { loop.giveBack(writer.takeBytes()) }
@@ -35,9 +51,14 @@ extension UpstreamProvider {
     let stall = timeouts.writeStall
     let patience = timeouts.firstByte
     connection.sentWhole = false
+    let transfer = Transfer(.upload, request, total: body.framing.announced, on: loop)
+    let expectation = request.head.expectsContinue ? Expectation(on: loop) : nil
+    connection.expectation = expectation
+    let expected = expectation.map { LoopBound($0, loop) }
     let sending = Task(executorPreference: loop) { () -> Failure? in
+      if await expected?.value.isMet() == false { return nil }
       let connection = bound.value
-      var upload = Upload(body, connection.stream, stall: stall)
+      var upload = Upload(body, connection.stream, stall: stall, transfer)
       let failure = await upload.run()
       connection.sentWhole = upload.isWhole
       if failure != nil { connection.stream.interruptReading() }
@@ -46,6 +67,7 @@ extension UpstreamProvider {
     }
     do throws(Failure) {
       let head = try await connection.head(for: request)
+      expectation?.refused()
       body.abandon()
       // Also the last bytes, which are read from the client already: an origin that has answered may never take them.
       connection.stream.interruptWriting()
@@ -53,10 +75,19 @@ extension UpstreamProvider {
       connection.stream.setDeadline(nil)
       return head
     } catch {
+      expectation?.refused()
       body.abandon()
       connection.stream.interruptWriting()
-      if let failure = await sending.value, error == .closedBeforeResponse { throw failure }
+      // Where the client broke off, the answer was given up because of that.
+      if let failure = await sending.value, error == .closedBeforeResponse || error.fault == .cutHead {
+        throw failure
+      }
       throw error
     }
   }
+}
+
+extension BodyFraming {
+  /// The length that was announced.
+  fileprivate var announced: Int? { if case .length(let length) = self { length } else { nil } }
 }

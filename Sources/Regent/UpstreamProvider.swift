@@ -15,6 +15,7 @@ public final class UpstreamProvider: Provider {
   let targets: [Target?]
   let timeouts: Configuration.Timeouts
   let via: [UInt8]
+  let tunnelLimit: Int
   private let bodyWindow = 512 << 10
 
   /// `policies` are the user's own, by the names of domains.
@@ -26,6 +27,7 @@ public final class UpstreamProvider: Provider {
     self.targets = targets
     timeouts = configuration.timeouts
     via = instance.via
+    tunnelLimit = configuration.limits.tunnels
     origins = LoopLocal(group) { loop in
       targets.map { target in
         target.map {
@@ -43,6 +45,7 @@ public final class UpstreamProvider: Provider {
     if request.directives.onlyIfCached { throw Failure.onlyIfCached }
     guard let origin = origins.value[number], let loop = EventLoop.current else { throw Unhandled() }
     let path = UpstreamPath(target: target, origin: origin, loop: loop)
+    try admit(request)
     guard let kept = target.retrying.kept(of: request) else { return try await answer(request, path) }
     defer { kept.letGo() }
     return try await answer(request.sending(ReplayableContent(kept, on: loop)), path, kept)
@@ -73,10 +76,13 @@ public final class UpstreamProvider: Provider {
     responseTime: Int64
   ) throws(Failure) -> Response? {
     do throws(Failure) {
+      if head.status == 101 { return try tunnel(request, connection, head) }
+      try Self.checkAsked(head, request)
       let framing = try Self.framing(head, request.method)
       let body = try self.body(connection, head, framing)
       return Received(head, requestTime: requestTime, responseTime: responseTime).response(to: request, body)
     } catch {
+      request.meters.note(error.fault)
       connection.close()
       throw error
     }
@@ -84,7 +90,7 @@ public final class UpstreamProvider: Provider {
 
   static func framing(_ head: ResponseHead, _ method: Method) throws(Failure) -> BodyFraming {
     do throws(ParseError) { return try head.framing(answering: method) } catch {
-      throw .malformedResponse(error.description)
+      throw Failure(error)
     }
   }
 
@@ -93,6 +99,7 @@ public final class UpstreamProvider: Provider {
   ) throws(Failure) -> ResponseBody {
     let keepAlive = head.keepAlive && connection.sentWhole
     if let (body, reusable) = try connection.wholeBody(framing, keepAlive: keepAlive) {
+      if keepAlive, !reusable { connection.noteExtraBytes() }
       connection.giveBack(reusable: reusable)
       return body
     }

@@ -70,6 +70,8 @@ public enum RefusalReason: String, Sendable, CaseIterable {
   case requestNoStore = "request-no-store"
   /// The request had content, which is no part of the key.
   case requestContent = "request-content"
+  /// The request offered to go on in another protocol: the answer is about that, too.
+  case upgrade
   /// `must-understand`, and Regent does not know the status (section 5.2.2.3).
   case notUnderstood = "not-understood"
   /// `private` in a shared cache (section 5.2.2.7).

@@ -57,6 +57,8 @@ extension Configuration {
     public var originIdle = 256
     /// The most origins' names whose addresses are remembered.
     public var names = 1024
+    /// The most tunnels to origins, for each event loop.
+    public var tunnels = 4096
 
     public init() {}
   }
@@ -96,6 +98,8 @@ extension Configuration {
     public var response = Duration.seconds(86_400)
     /// How long an unused connection to an origin is kept.
     public var originIdle = Duration.seconds(60)
+    /// How long neither side of a tunnel may move a byte.
+    public var tunnelIdle = Duration.seconds(3600)
 
     public init() {}
   }

@@ -58,6 +58,8 @@ public struct Domain: Sendable, Equatable {
   public var breaking = Breaking()
   /// How the origin is asked.
   public var manners = Manners()
+  /// The protocols, in lower case, that its connections may be switched to.
+  public var upgrade = ["websocket"]
   /// Whether it answers for localhost itself; true for one domain at most.
   public var isDefault = false
 

@@ -38,6 +38,9 @@ enum KeyTable {
       Key(
         "limits.origin-connections", \.limits.originConnections, in: 1...100_000,
         "The most connections to one origin, for each event loop."),
+      Key(
+        "limits.tunnels", \.limits.tunnels, in: 0...1_000_000,
+        "The most tunnels, such as WebSockets, for each event loop."),
 
       Key("timeouts.head", \.timeouts.head, in: wait, "From a request's first byte to the end of its head."),
       Key(
@@ -69,6 +72,9 @@ enum KeyTable {
       Key(
         "timeouts.origin-idle", \.timeouts.originIdle, in: wait,
         "How long an unused connection to an origin is kept."),
+      Key(
+        "timeouts.tunnel-idle", \.timeouts.tunnelIdle, in: wait,
+        "How long neither side of a tunnel may move a byte."),
 
       Key(
         "memory.size", \.memory.size, in: size(1 << 20)...size(1 << 44),
@@ -131,6 +137,9 @@ enum KeyTable {
       Key(
         "domain.normalize", \.normalize,
         "Fields that are compared and sent in one spelling: accept-encoding, accept-language."),
+      Key(
+        "domain.upgrade", \.upgrade, refusal: upgradeRefusal,
+        "The protocols that its connections may be switched to."),
       Key("domain.default", \.isDefault, "Whether it answers at localhost itself."),
     ] + domainOrigin + domainTrouble
 
@@ -213,6 +222,17 @@ extension KeyTable {
       guard !unkeyable.contains(name.lowercased()) else { return "\(name) is not the origin's to answer by" }
     }
     return names.count <= 16 ? nil : "at most 16 fields can be part of a key"
+  }
+
+  /// Another way of speaking HTTP would carry requests past everything that Regent refuses.
+  @Sendable private static func upgradeRefusal(_ names: [String]) -> String? {
+    for name in names {
+      guard name.isToken, name.lowercased() == name else {
+        return "a protocol is a word in small letters such as \"websocket\""
+      }
+      guard !["h2c", "http", "tls"].contains(name) else { return "\(name) would carry requests past Regent" }
+    }
+    return nil
   }
 
   @Sendable private static func pathRefusal(_ path: String?) -> String? {

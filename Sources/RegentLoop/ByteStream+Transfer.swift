@@ -70,6 +70,15 @@ extension ByteStream {
     return attempt
   }
 
+  /// Sends what the kernel takes of what this loop's last `receive()` brought, from where it lies, without waiting.
+  public func sendReceived() -> Attempt {
+    guard descriptor >= 0 else { return .failed(.closed) }
+    // Unsafe: the span does not leave the closure.
+    let attempt = loop.scratch.withBytes { unsafe $0.withUnsafeBufferPointer { unsafe attemptWrite($0) } }
+    if case .bytes(let count) = attempt { sentCount &+= count }
+    return attempt
+  }
+
   // Unsafe: writes what the caller lends, and keeps nothing of it.
   private func attemptWrite(_ bytes: UnsafeBufferPointer<UInt8>) -> Attempt {
     guard let start = bytes.baseAddress, bytes.count > 0 else { return .bytes(0) }
@@ -183,11 +192,16 @@ extension ByteStream {
   }
 
   /// Whether nothing waits to be received now: asks the kernel.
-  public var isQuiet: Bool {
+  public var isQuiet: Bool { peeked().map { $0 < 0 && $1 == EAGAIN } ?? false }
+
+  /// Whether bytes arrived that nobody has received.
+  public var hasArrived: Bool { tls?.hasUnread == true || (peeked()?.result ?? 0) > 0 }
+
+  private func peeked() -> (result: Int, code: Int32)? {
     var byte: UInt8 = 0
+    guard descriptor >= 0, tls?.hasUnread != true else { return nil }
     // Unsafe: peeks one byte into a local.
-    guard descriptor >= 0, tls?.hasUnread != true else { return false }
     let result = unsafe recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
-    return result < 0 && errno == EAGAIN
+    return (result, errno)
   }
 }

@@ -51,6 +51,7 @@ struct FailureTests {
     Row(.circuitOpen(seconds: 4, because: "It did."), 503, "destination_unavailable", true),
     Row(.deadlinePassed, 504, "http_response_timeout", true),
     Row(.clientLeft, 408, "http_request_error", false),
+    Row(.tunnelsExhausted, 503, "connection_limit_reached", false),
   ]
 
   @Test("has its status, its word of RFC 9209 and a sentence", arguments: rows)
@@ -76,7 +77,7 @@ struct FailureTests {
 
   @Test("of every kind is in the table")
   func complete() {
-    #expect(Set(Self.rows.map { Self.kind($0.failure) }) == Set(1...23))
+    #expect(Set(Self.rows.map { Self.kind($0.failure) }) == Set(1...24))
   }
 
   // A new failure breaks the build here, and then belongs into the table.
@@ -105,6 +106,7 @@ struct FailureTests {
     case .clientLeft: 20
     case .loopDetected: 22
     case .nameTimedOut: 23
+    case .tunnelsExhausted: 24
     }
   }
 

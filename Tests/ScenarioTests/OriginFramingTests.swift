@@ -109,7 +109,9 @@ struct OriginFramingTests {
     let client = try stage.daemon.connect()
     for _ in 0..<5 {
       let response = try client.get("/extra")
-      #expect(response.body.isEmpty || response.text == "good")
+      // A 304 that nobody asked for is a bad gateway besides.
+      #expect(response.body.isEmpty || response.text == "good" || response.status == 502)
+      #expect(!response.text.contains("evil"))
       #expect(try client.get("/next").text == "next")
     }
     let requests = stage.origin.requests

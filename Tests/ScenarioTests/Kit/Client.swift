@@ -81,6 +81,16 @@ final class Client {
     }
   }
 
+  /// What comes next behind a response, whatever it is; empty where the daemon ended its side.
+  func receive() throws -> [UInt8] { try reader.some() }
+
+  /// So many bytes behind a response.
+  func receive(_ count: Int) throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    try reader.read(count) { bytes.append(contentsOf: $0) }
+    return bytes
+  }
+
   /// What still comes until the daemon ends the connection. Throws a timeout if it does not.
   func rest() throws -> String {
     var bytes: [UInt8] = []

@@ -75,6 +75,9 @@ final class MessageReader {
     }
   }
 
+  /// Whatever comes next, message or not; empty at the end.
+  func some() throws -> [UInt8] { try piece(upTo: .max) ?? [] }
+
   /// Hands on everything up to the end of the connection.
   func readToEnd(_ sink: ([UInt8]) throws -> Void) throws {
     while let piece = try piece(upTo: .max) { try sink(piece) }

@@ -20,6 +20,8 @@ final class OriginConnection {
   fileprivate var isEnded = false
   fileprivate var bodyWasRead = false
   fileprivate var head: Head?
+  /// The trailers of the last body that was read.
+  private(set) var lastTrailers: [String] = []
 
   fileprivate init(_ socket: Socket) {
     self.socket = socket
@@ -33,6 +35,16 @@ final class OriginConnection {
   func answer(_ status: Int = 200, _ fields: [String] = [], _ body: String = "") throws {
     let lines = ["HTTP/1.1 \(status) Scripted", "Content-Length: \(body.utf8.count)"] + fields
     try send(lines.joined(separator: "\r\n") + "\r\n\r\n" + body)
+  }
+
+  /// What comes next, whatever it is; empty where the daemon ended its side.
+  func receive() throws -> [UInt8] { try reader.some() }
+
+  /// So many bytes.
+  func receive(_ count: Int) throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    try reader.read(count) { bytes.append(contentsOf: $0) }
+    return bytes
   }
 
   /// Ends the connection cleanly after this request.
@@ -51,14 +63,20 @@ final class OriginConnection {
   @discardableResult
   func readBody() throws -> [UInt8] {
     var body: [UInt8] = []
-    guard !bodyWasRead, let head else { return body }
-    bodyWasRead = true
-    if head["Transfer-Encoding"] != nil {
-      _ = try reader.readChunks { body.append(contentsOf: $0) }
-    } else if let length = head["Content-Length"], let count = Int(length) {
-      try reader.read(count) { body.append(contentsOf: $0) }
-    }
+    try readBody { body.append(contentsOf: $0) }
     return body
+  }
+
+  /// Hands on the body of the request in pieces.
+  func readBody(_ sink: ([UInt8]) throws -> Void) throws {
+    guard !bodyWasRead, let head else { return }
+    bodyWasRead = true
+    lastTrailers = []
+    if head["Transfer-Encoding"] != nil {
+      lastTrailers = try reader.readChunks(sink)
+    } else if let length = head["Content-Length"], let count = Int(length) {
+      try reader.read(count, sink)
+    }
   }
 }
 
