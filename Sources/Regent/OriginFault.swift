@@ -9,10 +9,12 @@ import RegentStorage
 public enum OriginFault: String, CaseIterable, Sendable {
   // Before the request.
   case nameNotFound = "name-not-found"
+  case nameTimeout = "name-timeout"
   case refused, unreachable
   case connectTimeout = "connect-timeout"
   case certificate = "tls-certificate"
   case handshake = "tls-handshake"
+  case handshakeTimeout = "tls-timeout"
   /// It spoke before it was asked.
   case unaskedBytes = "unasked-bytes"
   // Before the response.
@@ -43,11 +45,13 @@ extension Failure {
   var fault: OriginFault? {
     switch self {
     case .nameNotFound: .nameNotFound
+    case .nameTimedOut: .nameTimeout
     case .connectionRefused: .refused
     case .connectionTimedOut: .connectTimeout
     case .connectionFailed: .unreachable
     case .tls(.certificate): .certificate
     case .tls(.handshake): .handshake
+    case .tls(.timedOut): .handshakeTimeout
     case .tls(.record): .record
     case .closedBeforeResponse: .closedBeforeResponse
     case .responseTimedOut: .slowHead

@@ -13,7 +13,8 @@ struct FlightFailureTests {
     arguments: ["500", "503", "429", "closes", "garbage"])
   func trouble(how: String) throws {
     let gate = Gate()
-    let stage = try Stage { _, connection in
+    // Retries are the origin's own affair: here each flight asks once.
+    let stage = try Stage(set: [Setting.retry("none")]) { _, connection in
       try gate.wait()
       switch how {
       case "closes": connection.close()
@@ -63,7 +64,7 @@ struct FlightFailureTests {
   @Test("that the next one makes good answers all but the first")
   func recovery() throws {
     let gate = Gate()
-    let stage = try Stage { request, connection in
+    let stage = try Stage(set: [Setting.retry("none")]) { request, connection in
       try gate.wait()
       if request.number == 1 { return connection.close() }
       try connection.answer(200, [FlightTests.kept], "good")
@@ -155,7 +156,10 @@ struct FlightFailureTests {
     let gate = Gate()
     let body = Pattern(for: "/n").bytes(count: 200_000)
     let stage = try Stage(
-      set: [Setting.firstByte("2s"), Setting.maxObject("64 KiB"), "limits.origin-connections=16"]
+      set: [
+        Setting.firstByte("2s"), Setting.maxObject("64 KiB"), Setting.retry("none"),
+        "limits.origin-connections=16",
+      ]
     ) { request, connection in
       try gate.wait()
       switch how {

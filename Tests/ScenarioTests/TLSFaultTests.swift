@@ -41,12 +41,12 @@ struct TLSFaultTests {
       }
     }
     let daemon = try Daemon.start(
-      upstream: "https://127.0.0.1:\(listener.port)", workers: 1, set: ["timeouts.connect=1s"])
+      upstream: "https://127.0.0.1:\(listener.port)", workers: 1, set: ["timeouts.tls-handshake=1s"])
     switch greeting {
     case .plaintext: try Self.expect(daemon, 502, "tls_protocol_error", "tls-handshake")
     case .end: try Self.expect(daemon, 502, "tls_protocol_error", "tls-handshake")
     case .reset: try Self.expect(daemon, 502, "destination_unavailable", "unreachable")
-    case .silence: try Self.expect(daemon, 504, "connection_timeout", "connect-timeout")
+    case .silence: try Self.expect(daemon, 504, "connection_timeout", "tls-timeout")
     }
     listener.stop()
     try answering.finish()

@@ -83,7 +83,7 @@ struct UpgradeTests {
     "anything but 101 is an ordinary answer, and what was pipelined is the next request",
     arguments: [200, 400, 426, 503])
   func ordinary(status: Int) throws {
-    let stage = try Stage { request, connection in
+    let stage = try Stage(set: [Setting.retry("none")]) { request, connection in
       if request.target == "/next" { return try connection.answer(200, [], "next") }
       try connection.answer(
         status, ["Upgrade: websocket", "Connection: Upgrade", "Cache-Control: max-age=60"],
