@@ -11,6 +11,7 @@ extension Fields {
   ///   - wall: Wall-clock seconds since 1970, as of the answer's arrival.
   ///   - isLimiting: Whether the status says that there were too many requests: then a used-up limit is an answer.
   func demandedDelay(wall: Int64, isLimiting: Bool) -> Duration? {
+    guard isLimiting || contains(.retryAfter) else { return nil }
     let sent = first(.date).flatMap { HTTPDate.parse($0, now: wall) } ?? wall
     var seconds = all(.retryAfter).compactMap { Self.seconds(retryAfter: $0, sent: sent) }
     if isLimiting {

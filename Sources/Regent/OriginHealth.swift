@@ -54,7 +54,7 @@ final class OriginHealth: Sendable {
     closedRound = Atomic(breaker.round)
   }
 
-  /// Lets a request go to the origin; its end must be told to ``ended(_:_:isRepetition:now:)``.
+  /// Lets a request go to the origin; its end must be told to ``ended(_:_:_:now:)``.
   func admit(now: Int64) throws(Failure) -> Ticket {
     let round = closedRound.load(ordering: .relaxed)
     if round >= 0 { return Ticket(round: round, isProbe: false) }
@@ -73,31 +73,27 @@ final class OriginHealth: Sendable {
   }
 
   /// An admitted request has ended.
-  func ended(_ ticket: Ticket, _ outcome: Outcome, isRepetition: Bool, now: Int64) {
-    let (transition, trouble) = state.withLock { state in
-      if !isRepetition { state.budget.requestSent(now: now) }
-      if case .bad(let trouble) = outcome {
+  ///
+  /// - Parameter attempt: From 0: what was sent again does not earn further repetitions.
+  func ended(_ ticket: Ticket, _ outcome: Outcome, _ attempt: Int, now: Int64) {
+    let transition = state.withLock { state in
+      if attempt == 0 { state.budget.requestSent(now: now) }
+      let transition: CircuitBreaker.Transition?
+      switch outcome {
+      case .good: transition = isOn ? state.breaker.requestSucceeded(ticket, now: now) : nil
+      case .bad(let trouble):
         state.figures.failures += 1
         state.trouble = trouble
+        transition = isOn ? state.breaker.requestFailed(ticket, now: now) : nil
+      case .unknown:
+        state.breaker.requestAbandoned(ticket)
+        transition = nil
       }
-      let transition = isOn ? step(&state.breaker, ticket, outcome, now) : nil
       if transition != nil { publish(state.breaker) }
       if transition == .opened { state.figures.openings += 1 }
-      return (transition, state.trouble)
+      return transition
     }
-    if let transition { tell(transition, trouble) }
-  }
-
-  private func step(
-    _ breaker: inout CircuitBreaker, _ ticket: Ticket, _ outcome: Outcome, _ now: Int64
-  ) -> CircuitBreaker.Transition? {
-    switch outcome {
-    case .good: return breaker.requestSucceeded(ticket, now: now)
-    case .bad: return breaker.requestFailed(ticket, now: now)
-    case .unknown:
-      breaker.requestAbandoned(ticket)
-      return nil
-    }
+    if let transition { tell(transition, state.withLock { $0.trouble }) }
   }
 
   /// Whether a request may be sent again, as far as the origin's budget goes.
@@ -139,7 +135,10 @@ extension OriginHealth.Outcome {
   /// What an answer's status says: that a gateway of the origin cannot reach it is the origin's failure; that a request
   /// is wrong, comes too often or makes its program fail is not.
   init(status: Int) {
-    self = [502, 503, 504].contains(status) ? .bad(.answer(status: status, after: nil)) : .good
+    switch status {
+    case 502, 503, 504: self = .bad(.answer(status: status, after: nil))
+    default: self = .good
+    }
   }
 
   /// What it says that there was no answer.

@@ -114,9 +114,11 @@ extension OriginTrouble {
   /// Whether it is one of these. 429 is only where the origin says how long to wait: guessing made it say so.
   public func meets(_ conditions: [RetryCondition]) -> Bool {
     switch self {
-    case .failure(let failure): failure.condition.map(conditions.contains) ?? false
-    case .answer(429, nil): false
-    case .answer(let status, _): conditions.contains(.status(status))
+    case .failure(let failure): return failure.condition.map(conditions.contains) ?? false
+    case .answer(429, nil): return false
+    case .answer(let status, _):
+      for case .status(let listed) in conditions where listed == status { return true }
+      return false
     }
   }
 }

@@ -6,71 +6,70 @@ import RegentConfig
 import RegentHTTP
 import RegentLoop
 
-/// One domain's origin as a request on one loop meets it.
-struct UpstreamPath {
+/// One domain's origin as the requests on one loop meet it.
+// A class: what it holds is handed through many steps of each request.
+final class UpstreamPath {
   let target: UpstreamProvider.Target
   let origin: Origin
   let loop: EventLoop
+
+  init(target: UpstreamProvider.Target, origin: Origin, loop: EventLoop) {
+    self.target = target
+    self.origin = origin
+    self.loop = loop
+  }
 }
 
 extension UpstreamProvider {
-  /// How an attempt ended.
-  fileprivate enum Asked {
-    case answered(OriginConnection, ResponseHead, requestTime: Int64, responseTime: Int64)
-    /// `hasLeft`: whether anything of the request may have reached the origin.
-    case unanswered(Failure, hasLeft: Bool)
-  }
-
   /// How far an attempt came.
   private struct Course {
+    /// Whether anything of the request may have reached the origin.
     var hasLeft = false
     /// Whether the origin closed the idle connection just as it was reused: that is no failure of its own.
     var wasLate = false
+
+    func outcome(_ failure: Failure) -> OriginHealth.Outcome { wasLate ? .unknown : .init(failure) }
   }
 
   /// The origin's response; nil where it confirms a stored one that it does not know.
   func fetch(
     _ request: Request, _ path: UpstreamPath, _ kept: KeptContent?
   ) async throws(Failure) -> Response? {
-    var number = 0
+    var attempt = EndedAttempt(method: request.method)
     while true {
-      let asked = try await attempt(request, path, kept, isRepetition: number > 0)
-      guard let trouble = trouble(asked, path.loop.clock.wall),
-        let delay = delay(after: trouble, asked, number, request, path, kept)
-      else { return try conclude(asked, request) }
-      discard(asked, request)
-      await path.loop.sleep(for: delay)
-      if request.isForNobody {
-        request.meters.retryRefusals.add(.left)
-        throw .clientLeft
+      let ticket = try path.target.health.admit(now: path.loop.clock.now)
+      request.meters.originRequests.add(1)
+      let started = path.loop.clock.wall
+      let (connection, head): (OriginConnection, ResponseHead)
+      var course = Course()
+      do throws(Failure) {
+        (connection, head) = try await exchange(request, path, kept, &course)
+      } catch {
+        path.target.health.ended(ticket, course.outcome(error), attempt.number, now: path.loop.clock.now)
+        attempt.hasLeft = course.hasLeft
+        let failure = named(error, request, path.loop.clock)
+        guard let delay = delay(after: .failure(failure), &attempt, request, path, kept) else {
+          throw failure
+        }
+        try await wait(delay, request, path, kept)
+        continue
       }
-      if kept?.isWhole == true { kept?.rewind() }
-      request.meters.originRetries.add(1)
-      number += 1
+      let (now, ended) = (path.loop.clock.now, path.loop.clock.wall)
+      path.target.health.ended(ticket, .init(status: head.status), attempt.number, now: now)
+      guard head.status >= 400 else {
+        return try respond(request, connection, head, requestTime: started, responseTime: ended)
+      }
+      attempt.hasLeft = true
+      let received = Received(head, requestTime: started, responseTime: ended)
+      guard let delay = delay(after: received.trouble, &attempt, request, path, kept, received) else {
+        return try respond(request, connection, head, requestTime: started, responseTime: ended)
+      }
+      discard(connection, head, request)
+      try await wait(delay, request, path, kept)
     }
   }
 
   // MARK: One attempt
-
-  private func attempt(
-    _ request: Request, _ path: UpstreamPath, _ kept: KeptContent?, isRepetition: Bool
-  ) async throws(Failure) -> Asked {
-    let health = path.target.health
-    let loop = path.loop
-    let ticket = try health.admit(now: loop.clock.now)
-    request.meters.originRequests.add(1)
-    let started = loop.clock.wall
-    var course = Course()
-    do throws(Failure) {
-      let (connection, head) = try await exchange(request, path, kept, &course)
-      health.ended(ticket, .init(status: head.status), isRepetition: isRepetition, now: loop.clock.now)
-      return .answered(connection, head, requestTime: started, responseTime: loop.clock.wall)
-    } catch {
-      let outcome = course.wasLate ? .unknown : OriginHealth.Outcome(error)
-      health.ended(ticket, outcome, isRepetition: isRepetition, now: loop.clock.now)
-      return .unanswered(named(error, request, loop.clock), hasLeft: course.hasLeft)
-    }
-  }
 
   private func exchange(
     _ request: Request, _ path: UpstreamPath, _ kept: KeptContent?, _ course: inout Course
@@ -102,36 +101,27 @@ extension UpstreamProvider {
 
   // MARK: After an attempt
 
-  private func trouble(_ asked: Asked, _ wall: Int64) -> OriginTrouble? {
-    switch asked {
-    case .unanswered(let failure, _): return .failure(failure)
-    case .answered(_, let head, _, _):
-      guard head.status >= 400 else { return nil }
-      let isLimiting = head.status == 429 || head.status == 503
-      return .answer(
-        status: head.status, after: head.fields.demandedDelay(wall: wall, isLimiting: isLimiting))
-    }
-  }
-
-  /// How long to wait before the next attempt; nil where this one was the last.
+  /// How long to wait before the next attempt, which this counts; nil where this one was the last.
   private func delay(
-    after trouble: OriginTrouble, _ asked: Asked, _ number: Int, _ request: Request, _ path: UpstreamPath,
-    _ kept: KeptContent?
+    after trouble: OriginTrouble, _ attempt: inout EndedAttempt, _ request: Request, _ path: UpstreamPath,
+    _ kept: KeptContent?, _ received: Received? = nil
   ) -> Duration? {
     let rules = path.target.retrying
     // Asked first, because most troubles are none that is repeated, and the rest costs more to find out.
-    guard rules.policy.shouldRetry(for: trouble, attempt: number) else {
-      if number > 0 { request.meters.retryRefusals.add(.policy) }
+    guard rules.policy.shouldRetry(for: trouble, attempt: attempt.number) else {
+      if attempt.number > 0 { request.meters.retryRefusals.add(.policy) }
       return nil
     }
+    attempt.isReplayable = request.body == nil || kept?.isWhole == true
+    attempt.isBehind = request.isBehind
+    attempt.hasStale = request.hasStale(after: trouble)
+    attempt.isFresh = received?.isFresh(for: request) == true
+    attempt.isBroken = !path.target.health.isClosed
+    attempt.remaining = remaining(of: request, path.loop.clock)
     var chance = SystemRandomNumberGenerator()
-    let ended = EndedAttempt(
-      number: number, hasLeft: asked.hasLeft, method: request.method,
-      isReplayable: request.body == nil || kept?.isWhole == true, isBehind: request.isBehind,
-      hasStale: request.hasStale(after: trouble), isFresh: isFresh(asked, request),
-      isBroken: !path.target.health.isClosed, remaining: remaining(of: request, path.loop.clock))
-    switch rules.verdict(on: trouble, ended, using: &chance) {
+    switch rules.verdict(on: trouble, attempt, using: &chance) {
     case .again(let delay):
+      attempt.number += 1
       if path.target.health.takeRepetition(now: path.loop.clock.now) { return delay }
       request.meters.retryRefusals.add(.budget)
     case .refused(let reason): request.meters.retryRefusals.add(reason)
@@ -139,27 +129,21 @@ extension UpstreamProvider {
     return nil
   }
 
-  /// Whether the answer says itself how long it is good, so that a cache keeps it: then it is no accident.
-  private func isFresh(_ asked: Asked, _ request: Request) -> Bool {
-    guard case .answered(_, let head, let requestTime, let responseTime) = asked else { return false }
-    let received = Received(head, requestTime: requestTime, responseTime: responseTime)
-    guard let response = received.response(to: request, .empty), response.storability.keeps,
-      let metadata = response.metadata
-    else { return false }
-    return metadata.lifetime > 0 && !metadata.flags.contains(.heuristic)
-  }
-
-  private func conclude(_ asked: Asked, _ request: Request) throws(Failure) -> Response? {
-    switch asked {
-    case .unanswered(let failure, _): throw failure
-    case .answered(let connection, let head, let requestTime, let responseTime):
-      return try respond(request, connection, head, requestTime: requestTime, responseTime: responseTime)
+  /// Waits for the next attempt's time, and makes ready for it.
+  private func wait(
+    _ delay: Duration, _ request: Request, _ path: UpstreamPath, _ kept: KeptContent?
+  ) async throws(Failure) {
+    await path.loop.sleep(for: delay)
+    if request.isForNobody {
+      request.meters.retryRefusals.add(.left)
+      throw .clientLeft
     }
+    if kept?.isWhole == true { kept?.rewind() }
+    request.meters.originRetries.add(1)
   }
 
   /// Leaves an answer that nobody will see; its connection goes on where that costs nothing.
-  private func discard(_ asked: Asked, _ request: Request) {
-    guard case .answered(let connection, let head, _, _) = asked else { return }
+  private func discard(_ connection: OriginConnection, _ head: ResponseHead, _ request: Request) {
     do throws(Failure) {
       let framing = try Self.framing(head, request.method)
       let keepAlive = head.keepAlive && connection.sentWhole
@@ -171,9 +155,20 @@ extension UpstreamProvider {
   }
 }
 
-extension UpstreamProvider.Asked {
-  fileprivate var hasLeft: Bool {
-    if case .unanswered(_, let hasLeft) = self { hasLeft } else { true }
+extension Received {
+  /// What the answer means for the next attempt.
+  fileprivate var trouble: OriginTrouble {
+    let isLimiting = head.status == 429 || head.status == 503
+    return .answer(
+      status: head.status, after: head.fields.demandedDelay(wall: responseTime, isLimiting: isLimiting))
+  }
+
+  /// Whether the answer says itself how long it is good, so that a cache keeps it: then it is no accident.
+  fileprivate func isFresh(for request: Request) -> Bool {
+    guard let response = response(to: request, .empty), response.storability.keeps,
+      let metadata = response.metadata
+    else { return false }
+    return metadata.lifetime > 0 && !metadata.flags.contains(.heuristic)
   }
 }
 

@@ -7,7 +7,7 @@ import RegentLoop
 extension UpstreamProvider {
   /// When the head of an answer must be there, by the loop's monotonic time.
   func headDeadline(of request: Request, _ clock: LoopClock) -> Int64 {
-    min(clock.time(in: timeouts.firstByte), end(of: request))
+    min(Self.later(clock.now, by: firstByteTime), end(of: request))
   }
 
   /// How long a request may still take until its answer's head is there.
@@ -25,7 +25,11 @@ extension UpstreamProvider {
   }
 
   private func end(of request: Request) -> Int64 {
-    let (time, overflow) = request.now.addingReportingOverflow(timeouts.request.nanoseconds)
-    return overflow ? .max : time
+    Self.later(request.now, by: requestTime)
+  }
+
+  private static func later(_ time: Int64, by nanoseconds: Int64) -> Int64 {
+    let (sum, overflow) = time.addingReportingOverflow(nanoseconds)
+    return overflow ? .max : sum
   }
 }

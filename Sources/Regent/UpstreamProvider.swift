@@ -10,10 +10,13 @@ import RegentStorage
 /// Fetches from the domains' origins over HTTP/1.1 and TLS.
 public final class UpstreamProvider: Provider {
   public let name = "upstream"
-  private let origins: LoopLocal<[Origin?]>
+  private let paths: LoopLocal<[UpstreamPath?]>
   /// What the loops share of each domain's origin.
   let targets: [Target?]
   let timeouts: Configuration.Timeouts
+  /// Two of them in nanoseconds, because every request needs them.
+  let firstByteTime: Int64
+  let requestTime: Int64
   let via: [UInt8]
   let tunnelLimit: Int
   private let bodyWindow = 512 << 10
@@ -26,14 +29,17 @@ public final class UpstreamProvider: Provider {
     let targets = Target.all(of: configuration, policies, log)
     self.targets = targets
     timeouts = configuration.timeouts
+    firstByteTime = timeouts.firstByte.nanoseconds
+    requestTime = timeouts.request.nanoseconds
     via = instance.via
     tunnelLimit = configuration.limits.tunnels
-    origins = LoopLocal(group) { loop in
+    paths = LoopLocal(group) { loop in
       targets.map { target in
         target.map {
-          Origin(
+          let origin = Origin(
             $0.identity, on: loop, resolver: resolver, configuration: configuration,
             meters: meters[loop.index])
+          return UpstreamPath(target: $0, origin: origin, loop: loop)
         }
       }
     }
@@ -41,19 +47,13 @@ public final class UpstreamProvider: Provider {
 
   public func perform(_ request: Request) async throws -> Response {
     let number = request.domain.number
-    guard number < targets.count, let target = targets[number] else { throw Unhandled() }
+    guard number < targets.count, targets[number] != nil else { throw Unhandled() }
     if request.directives.onlyIfCached { throw Failure.onlyIfCached }
-    guard let origin = origins.value[number], let loop = EventLoop.current else { throw Unhandled() }
-    let path = UpstreamPath(target: target, origin: origin, loop: loop)
+    guard let path = paths.value[number] else { throw Unhandled() }
     try admit(request)
-    guard let kept = target.retrying.kept(of: request) else { return try await answer(request, path) }
-    defer { kept.letGo() }
-    return try await answer(request.sending(ReplayableContent(kept, on: loop)), path, kept)
-  }
-
-  private func answer(
-    _ request: Request, _ path: UpstreamPath, _ kept: KeptContent? = nil
-  ) async throws(Failure) -> Response {
+    let kept = path.target.retrying.kept(of: request)
+    defer { kept?.letGo() }
+    let request = kept.map { request.sending(ReplayableContent($0, on: path.loop)) } ?? request
     if let response = try await fetch(request, path, kept) { return response }
     // Its 304 is about another response than the stored one (RFC 9111 section 4.3.4), or its part does not belong to
     // the stored ones (section 3.4): ask as if nothing were stored.
@@ -66,7 +66,7 @@ public final class UpstreamProvider: Provider {
 
   /// Closes the calling loop's connections that nobody uses: without this they and their loop would hold each other.
   func closeIdle() {
-    for origin in origins.value { origin?.closeIdle() }
+    for path in paths.value { path?.origin.closeIdle() }
   }
 
   // MARK: Answering

@@ -274,7 +274,7 @@ struct OriginHealthTests {
   }
 
   private func fail(_ health: OriginHealth, _ outcome: OriginHealth.Outcome, now: Int64) throws {
-    health.ended(try health.admit(now: now), outcome, isRepetition: false, now: now)
+    health.ended(try health.admit(now: now), outcome, 0, now: now)
   }
 
   @Test("an origin that is down is left alone, and whoever asks is told for how long and why")
@@ -289,7 +289,7 @@ struct OriginHealthTests {
     }
     let probe = try health.admit(now: 5 * second)
     #expect(!health.isClosed && probe.isProbe)
-    health.ended(probe, .good, isRepetition: false, now: 5 * second)
+    health.ended(probe, .good, 0, now: 5 * second)
     #expect(health.isClosed)
     #expect(health.figures.openings == 1 && health.figures.refusals == 2 && health.figures.failures == 4)
   }
@@ -333,11 +333,11 @@ struct OriginHealthTests {
           for number in 0..<500 {
             let now = Int64(number) * second / 100
             guard let ticket = try? health.admit(now: now) else { continue }
-            health.ended(ticket, .init(status: 503), isRepetition: false, now: now)
+            health.ended(ticket, .init(status: 503), 0, now: now)
             var repetitions = 0
             while repetitions < 2, health.takeRepetition(now: now) {
               repetitions += 1
-              health.ended(ticket, .init(status: 503), isRepetition: true, now: now)
+              health.ended(ticket, .init(status: 503), 1, now: now)
             }
             sent += 1 + repetitions
           }
