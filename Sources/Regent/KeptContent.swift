@@ -10,9 +10,10 @@ final class KeptContent {
   private let content: any RequestBody
   private let limit: Int
   private let meters: LoopMeters
-  private var pieces: [Slice] = []
-  private var next = 0
-  private var count = 0
+  // Bytes of their own: the pieces that they came in may be few bytes each, of large blocks.
+  private var bytes: [UInt8] = []
+  /// Whether what is read next is what was read before.
+  private var isRewound = false
   private var isOverfull = false
   /// Whether the end was read, and all before it is here.
   private(set) var isWhole = false
@@ -24,12 +25,12 @@ final class KeptContent {
   }
 
   var framing: BodyFraming { content.framing }
-  var isComplete: Bool { content.isComplete && next == pieces.count }
+  var isComplete: Bool { content.isComplete && !isRewound }
 
   func read() async throws -> Slice? {
-    if next < pieces.count {
-      next += 1
-      return pieces[next - 1]
+    if isRewound {
+      isRewound = false
+      if !bytes.isEmpty { return Slice(bytes) }
     }
     if isWhole { return nil }
     guard let piece = try await content.next() else {
@@ -45,26 +46,22 @@ final class KeptContent {
   /// The content is to be read from its first byte again; only where it ``isWhole``.
   func rewind() {
     precondition(isWhole, "content that was not kept was to be sent again")
-    next = 0
+    isRewound = true
   }
 
   /// Nobody will send it again.
   func letGo() {
-    meters.keptContent.add(-count)
-    count = 0
-    pieces = []
-    next = 0
+    meters.keptContent.add(-bytes.count)
+    bytes = []
     isOverfull = true
     isWhole = false
   }
 
   private func keep(_ piece: Slice) {
     guard !isOverfull else { return }
-    guard piece.count <= limit - count else { return letGo() }
+    guard piece.count <= limit - bytes.count else { return letGo() }
     meters.keptContent.add(piece.count)
-    count += piece.count
-    pieces.append(piece)
-    next = pieces.count
+    piece.block.copy(piece.range, onto: &bytes)
     isWhole = content.isComplete
   }
 }

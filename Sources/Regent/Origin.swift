@@ -59,7 +59,9 @@ final class Origin {
   }
 
   /// A connection to send one request on: the one that was used last, or a new one.
-  func connection(fresh: Bool = false) async throws(Failure) -> OriginConnection {
+  ///
+  /// - Parameter deadline: The loop's monotonic time at which whatever it takes is given up.
+  func connection(fresh: Bool = false, until deadline: Int64) async throws(Failure) -> OriginConnection {
     while true {
       switch pool.connectionAsked(fresh: fresh) {
       case .use(let connection):
@@ -68,8 +70,8 @@ final class Origin {
         drop(connection)
       case .open(let oldest):
         if let oldest { closeIdle(oldest) }
-        return try await connect()
-      case .wait(let waiter): return try await connection(waiting: waiter)
+        return try await connect(until: deadline)
+      case .wait(let waiter): return try await connection(waiting: waiter, until: deadline)
       case .refuse:
         meters.originRefused.add(1)
         throw .overloaded
@@ -143,25 +145,27 @@ final class Origin {
   // MARK: Waiting
 
   private func connection(
-    waiting waiter: ConnectionPool<OriginConnection>.Waiter
+    waiting waiter: ConnectionPool<OriginConnection>.Waiter, until deadline: Int64
   ) async throws(Failure) -> OriginConnection {
-    switch await turn(of: waiter) {
+    switch await turn(of: waiter, until: deadline) {
     case .connection(let bound):
       let connection = bound.value
       if isUsable(connection) { return connection }
       close(connection)
-      return try await connect()
-    case .place: return try await connect()
+      return try await connect(until: deadline)
+    case .place: return try await connect(until: deadline)
     case .nothing:
       meters.originRefused.add(1)
       throw .overloaded
     }
   }
 
-  private func turn(of waiter: ConnectionPool<OriginConnection>.Waiter) async -> Grant {
+  private func turn(
+    of waiter: ConnectionPool<OriginConnection>.Waiter, until deadline: Int64
+  ) async -> Grant {
     let bound = LoopBound(self, loop)
     let loop = loop
-    let patience = timeouts.originWait
+    let patience = loop.clock.time(in: timeouts.originWait, until: deadline)
     let timer = Task(executorPreference: loop) {
       await loop.sleep(for: patience)
       bound.value.patienceEnded(waiter)
@@ -185,9 +189,9 @@ final class Origin {
   // MARK: Connecting
 
   /// Opens a connection in a place that the pool gave.
-  private func connect() async throws(Failure) -> OriginConnection {
+  private func connect(until deadline: Int64) async throws(Failure) -> OriginConnection {
     do throws(StreamError) {
-      let stream = try await connector.connect()
+      let stream = try await connector.connect(until: deadline)
       meters.originConnections.add(1)
       meters.originOpened.add(1)
       return OriginConnection(stream, origin: self, limits: limits)

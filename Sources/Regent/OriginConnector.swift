@@ -20,19 +20,21 @@ final class OriginConnector {
     self.timeouts = timeouts
   }
 
-  /// A new connection, over which the first request may be sent.
-  func connect() async throws(StreamError) -> ByteStream {
+  /// A new connection, over which the first request may be sent. Each step has its own time, but none beyond `deadline`.
+  func connect(until deadline: Int64) async throws(StreamError) -> ByteStream {
     let addresses = try await resolver.resolve(
-      host: identity.host, port: identity.port, on: loop, patience: timeouts.connect)
-    let stream = try await ByteStream.connect(toFirstOf: addresses, on: loop, timeout: timeouts.connect)
-    if identity.isTLS { try await startTLS(stream) }
+      host: identity.host, port: identity.port, on: loop,
+      patience: loop.clock.time(in: timeouts.connect, until: deadline))
+    let stream = try await ByteStream.connect(
+      toFirstOf: addresses, on: loop, timeout: loop.clock.time(in: timeouts.connect, until: deadline))
+    if identity.isTLS { try await startTLS(stream, until: deadline) }
     return stream
   }
 
-  private func startTLS(_ stream: ByteStream) async throws(StreamError) {
+  private func startTLS(_ stream: ByteStream, until deadline: Int64) async throws(StreamError) {
     do throws(StreamError) {
       let context = try tlsContext()
-      stream.setDeadline(in: timeouts.tlsHandshake)
+      stream.setDeadline(in: loop.clock.time(in: timeouts.tlsHandshake, until: deadline))
       try await stream.startTLS(context, host: identity.host)
       stream.setDeadline(nil)
     } catch {

@@ -151,8 +151,10 @@ extension Failure {
   /// Whether it says that the origin is down. A certificate that is refused and an answer that is none are better told
   /// each time than hidden behind an open breaker.
   fileprivate var isOutage: Bool {
-    if case .nameNotFound = self { return true }
-    return condition != nil
+    switch self {
+    case .nameNotFound, .nameTimedOut: true
+    default: condition != nil
+    }
   }
 }
 

@@ -74,7 +74,7 @@ extension UpstreamProvider {
   private func exchange(
     _ request: Request, _ path: UpstreamPath, _ kept: KeptContent?, _ course: inout Course
   ) async throws(Failure) -> (OriginConnection, ResponseHead) {
-    let connection = try await path.origin.connection()
+    let connection = try await path.origin.connection(until: end(of: request))
     course.hasLeft = true
     do throws(Failure) {
       return (connection, try await ask(connection, request, path.target.identity))
@@ -90,7 +90,7 @@ extension UpstreamProvider {
     }
     request.meters.originReconnections.add(1)
     if request.body != nil { kept?.rewind() }
-    let fresh = try await path.origin.connection(fresh: true)
+    let fresh = try await path.origin.connection(fresh: true, until: end(of: request))
     do throws(Failure) {
       return (fresh, try await ask(fresh, request, path.target.identity))
     } catch {

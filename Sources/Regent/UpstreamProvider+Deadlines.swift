@@ -18,13 +18,14 @@ extension UpstreamProvider {
   /// A failure by its own name where it was the request's whole time that passed.
   func named(_ failure: Failure, _ request: Request, _ clock: LoopClock) -> Failure {
     switch failure {
-    case .responseTimedOut, .connectionTimedOut, .tls(.timedOut), .overloaded:
+    case .responseTimedOut, .nameTimedOut, .connectionTimedOut, .tls(.timedOut), .overloaded:
       clock.now >= end(of: request) ? .deadlinePassed : failure
     default: failure
     }
   }
 
-  private func end(of request: Request) -> Int64 {
+  /// When the request's whole time has passed.
+  func end(of request: Request) -> Int64 {
     Self.later(request.now, by: requestTime)
   }
 

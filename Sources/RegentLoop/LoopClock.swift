@@ -26,6 +26,12 @@ public struct LoopClock: Sendable {
     return overflow ? (duration < .zero ? .min : .max) : time
   }
 
+  /// The shorter of a duration and what is left until a monotonic time.
+  public func time(in duration: Duration, until deadline: Int64) -> Duration {
+    let (left, overflow) = deadline.subtractingReportingOverflow(now)
+    return overflow ? (deadline < now ? .zero : duration) : min(duration, .nanoseconds(max(0, left)))
+  }
+
   /// The clocks read anew.
   func refreshed() -> LoopClock {
     var clock = self

@@ -67,6 +67,20 @@ struct DeadlineTests {
     #expect(single.origin.count("/a") == 1)
   }
 
+  @Test("the request's own deadline lies over connecting and the TLS handshake as well")
+  func requestWhileConnecting() throws {
+    let full = try Listener(backlog: 0)
+    let first = try Socket(port: full.port)
+    let silent = try Listener()
+    for upstream in ["http://127.0.0.1:\(full.port)", "https://127.0.0.1:\(silent.port)"] {
+      let daemon = try Daemon.start(upstream: upstream, set: ["timeouts.request=300ms"])
+      let before = ContinuousClock.now
+      expect(try daemon.get("/"), 504, "http_response_timeout", "The time for this request passed")
+      #expect(ContinuousClock.now - before < .seconds(3))
+    }
+    first.close()
+  }
+
   @Test(
     "a body that pauses, or never ends, is cut and not stored (TRUST D8)",
     arguments: ["between-bytes", "response"])
