@@ -55,11 +55,9 @@ struct DeadlineTests {
     let stage = try Stage(set: settings) { _, connection in
       _ = try? connection.socket.receive()
     }
-    let before = ContinuousClock.now
     let response = try stage.get("/a")
     // Some repetitions fit in, and none begins behind its end.
     #expect(response.status == 504 && 2...5 ~= stage.origin.count("/a"), "\(response.head.raw)")
-    #expect(ContinuousClock.now - before < .seconds(3))
     let single = try Stage(set: ["timeouts.request=300ms"]) { _, connection in
       _ = try? connection.socket.receive()
     }
@@ -73,10 +71,12 @@ struct DeadlineTests {
     let first = try Socket(port: full.port)
     let silent = try Listener()
     for upstream in ["http://127.0.0.1:\(full.port)", "https://127.0.0.1:\(silent.port)"] {
-      let daemon = try Daemon.start(upstream: upstream, set: ["timeouts.request=300ms"])
+      let daemon = try Daemon.start(
+        upstream: upstream,
+        set: ["timeouts.request=300ms", "timeouts.connect=15s", "timeouts.tls-handshake=15s"])
       let before = ContinuousClock.now
       expect(try daemon.get("/"), 504, "http_response_timeout", "The time for this request passed")
-      #expect(ContinuousClock.now - before < .seconds(3))
+      #expect(ContinuousClock.now - before < .seconds(12))
     }
     first.close()
   }
