@@ -172,7 +172,7 @@ extension ClientConnection {
   private func queue(
     _ response: Response, _ method: Method, _ ending: ResponseWriter.Ending, _ writer: inout MessageWriter
   ) -> Rest {
-    if let switching = response.switching { return .tunnel(switching.tunnel.value) }
+    if response.status == 101, let switching = response.switching { return .tunnel(switching.tunnel.value) }
     if method == .head || response.status == 204 || response.status == 304 { return .nothing }
     switch response.body {
     case .empty: return .nothing
@@ -187,7 +187,7 @@ extension ClientConnection {
   }
 
   private static func ending(of response: Response, to routed: RoutedHead) -> ResponseWriter.Ending {
-    if let switching = response.switching { return .upgrade(switching.chosen) }
+    if response.status == 101, let switching = response.switching { return .upgrade(switching.chosen) }
     if response.status == 204 || response.status == 304 || response.status < 200 { return .none }
     if let count = response.body.count, routed.head.method != .head || count > 0 { return .length(count) }
     if routed.head.method == .head {

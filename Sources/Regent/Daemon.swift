@@ -91,7 +91,9 @@ public enum Daemon {
     var domains = configuration.domains.enumerated().map { Domain(number: $0, $1) }
     domains.append(Domain(number: admin, name: "regent", policy: .init(kind: .networkOnly), keyPrefix: []))
     let meters = group.loops.map { _ in
-      LoopMeters(domains: domains.count, providers: configuration.providers.count + 1)
+      LoopMeters(
+        domains: domains.count, providers: configuration.providers.count + 1,
+        transfers: configuration.limits.transfers)
     }
     let flights = Flights(FlightRules(configuration.flights))
     let resolver = try Resolver(

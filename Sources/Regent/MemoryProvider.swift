@@ -20,7 +20,8 @@ public final class MemoryProvider: ResponseHandler {
       throw Unhandled(.method, mark: store.mark(request.key))
     }
     // Content is no part of the key, and an origin may answer by it.
-    guard request.domain.policy.kind != .networkOnly, request.body == nil, request.upgrade == nil else {
+    guard request.domain.policy.kind != .networkOnly, request.body == nil, !request.routed.offersUpgrade
+    else {
       throw Unhandled(.bypass)
     }
     let record = try find(request)

@@ -99,14 +99,15 @@ final class LoopMeters: Sendable {
   /// Bytes of request content that is kept so that it can be sent again.
   let keptContent = Counter()
   let faults = ReasonCounters<OriginFault>()
-  let transfers = Transfers()
+  let transfers: Transfers
   let tunnels = Counter()
   let tunnelsOpened = Counter()
   let tunnelsRefused = Counter()
   let tunnelBytesIn = Counter()
   let tunnelBytesOut = Counter()
 
-  init(domains: Int, providers: Int) {
+  init(domains: Int, providers: Int, transfers: Int = 1024) {
+    self.transfers = Transfers(bound: transfers)
     self.domains = (0..<domains).map { _ in DomainMeters() }
     self.providers = (0..<providers).map { _ in ProviderMeters() }
   }

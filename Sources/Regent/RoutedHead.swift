@@ -19,6 +19,8 @@ final class RoutedHead: Sendable {
   let isConditional: Bool
   /// The protocols that it offers and its domain lets through, as a field value: what answers that is nothing to store.
   let upgrade: [UInt8]?
+  /// Whether there are any.
+  let offersUpgrade: Bool
   /// Why no provider is asked at all.
   let refusal: Failure?
 
@@ -26,7 +28,9 @@ final class RoutedHead: Sendable {
     head: consuming RequestHead, domain: Domain, path: Range<Int>, query: Range<Int>?,
     key: consuming RecordKey, directives: RequestDirectives, refusal: Failure? = nil
   ) {
-    upgrade = head.upgrades ? Upgrade.offered(head, permitted: domain.upgrades) : nil
+    let offered = head.upgrades ? Upgrade.offered(head, permitted: domain.upgrades) : nil
+    upgrade = offered
+    offersUpgrade = offered != nil
     isConditional = !head.fields.present.isDisjoint(with: Self.conditions)
     self.head = head
     self.domain = domain

@@ -8,6 +8,8 @@ import RegentLoop
 final class Transfer: Sendable {
   enum Direction: String, Sendable { case download, upload }
 
+  private enum Listing: Int { case none, listed, refused }
+
   let direction: Direction
   /// The length in bytes, where it is known.
   let total: Int?
@@ -17,7 +19,7 @@ final class Transfer: Sendable {
   private let list: Transfers
   private let loop: EventLoop
   private let bytes = Counter()
-  private let isListed = Counter()
+  private let listing = Counter()
   // The last full second: where it began, how much had moved then, and what moved in it.
   private let markTime = Counter()
   private let markBytes = Counter()
@@ -39,7 +41,7 @@ final class Transfer: Sendable {
   /// So many more bytes were handed on.
   func moved(_ count: Int) {
     bytes.add(count)
-    if isListed.count == 0, bytes.count >= Self.large { enlist() }
+    if listing.count == Listing.none.rawValue, bytes.count >= Self.large { enlist() }
     let passed = Int(loop.clock.now) - markTime.count
     guard passed >= 1_000_000_000 else { return }
     lastRate.set(Int(Double(bytes.count - markBytes.count) * 1e9 / Double(passed)))
@@ -49,17 +51,17 @@ final class Transfer: Sendable {
 
   /// It cannot go on now: nobody knows for how long.
   func waits() {
-    if isListed.count == 0 { enlist() }
+    if listing.count == Listing.none.rawValue { enlist() }
   }
 
   func end() {
-    guard isListed.count == 1 else { return }
-    isListed.set(0)
+    guard listing.count == Listing.listed.rawValue else { return }
+    listing.set(Listing.none.rawValue)
     list.remove(self)
   }
 
   private func enlist() {
-    if list.add(self) { isListed.set(1) }
+    listing.set(list.add(self) ? Listing.listed.rawValue : Listing.refused.rawValue)
   }
 
   /// What there is to say of it; nil while it is neither large nor old.
@@ -99,17 +101,19 @@ final class Transfer: Sendable {
 
 /// The transfers of one loop that are listed: a bounded number.
 final class Transfers: Sendable {
-  /// How many are listed at most, for each loop; the others go on all the same.
-  static let bound = 1024
+  /// How many are listed at most; the others go on all the same.
+  private let bound: Int
 
   /// How many found no place in the list.
   let unlisted = Counter()
   // Guards the list: loops change it, whoever asks for /stats reads it. Held for one step each time.
   private let listed = Lock<[ObjectIdentifier: Transfer]>([:])
 
+  init(bound: Int) { self.bound = bound }
+
   func add(_ transfer: Transfer) -> Bool {
     let isListed = listed.withLock { listed in
-      guard listed.count < Self.bound else { return false }
+      guard listed.count < bound else { return false }
       listed[ObjectIdentifier(transfer)] = transfer
       return true
     }

@@ -20,12 +20,13 @@ struct RegentCommand: ParsableCommand {
         regent serve --config config/regent.toml           domains as configured
         regent check config/regent.toml                    what is wrong with a file
         regent explain http://api.localhost:8080/users     what a request would get, and why
-        curl http://regent.localhost:8080/stats            what it did so far
+        regent stats --watch                               what it did so far, each second
+        curl http://regent.localhost:8080/stats            the same, all of it, as JSON
 
       \(ExitCode.table)
       """,
     version: "regent \(version)",
-    subcommands: [Serve.self, Check.self, Explain.self])
+    subcommands: [Serve.self, Check.self, Explain.self, Stats.self])
 
   static func main() {
     do {

@@ -59,6 +59,8 @@ extension Configuration {
     public var names = 1024
     /// The most tunnels to origins, for each event loop.
     public var tunnels = 4096
+    /// The most transfers that /stats lists, for each event loop.
+    public var transfers = 1024
 
     public init() {}
   }

@@ -41,6 +41,9 @@ enum KeyTable {
       Key(
         "limits.tunnels", \.limits.tunnels, in: 0...1_000_000,
         "The most tunnels, such as WebSockets, for each event loop."),
+      Key(
+        "limits.transfers", \.limits.transfers, in: 0...1_000_000,
+        "The most transfers that /stats lists, for each event loop."),
 
       Key("timeouts.head", \.timeouts.head, in: wait, "From a request's first byte to the end of its head."),
       Key(

@@ -87,6 +87,22 @@ struct TransferTests {
     #expect(try eventually { try Self.transfers(stage.daemon).isEmpty })
   }
 
+  @Test("no more are listed than the configuration says; the others go on and are counted")
+  func bounded() throws {
+    let stage = try Stage(set: ["limits.transfers=2"], workers: 1) { request, connection in
+      try connection.answer(200, ["Cache-Control: no-store"], Self.content)
+    }
+    let clients = try (0..<3).map { number in
+      let client = try stage.daemon.connect(receiveBuffer: 4096)
+      try client.request("GET", "/\(number)")
+      return client
+    }
+    #expect(try eventually { try stage.daemon.stats()["transfers-unlisted"] as? Int == 1 })
+    #expect(try eventually { try Self.transfers(stage.daemon).count == 2 })
+    for client in clients { #expect(try client.response().text == Self.content) }
+    #expect(try eventually { try Self.transfers(stage.daemon).isEmpty })
+  }
+
   @Test("a slow reader of a large stored body is listed, and quick small exchanges never are")
   func stored() throws {
     let stage = try Stage(workers: 1) { request, connection in
