@@ -134,3 +134,15 @@ extension Failure {
     }
   }
 }
+
+/// The system's random numbers.
+// It has a size, which the standard library's own generator has not: ThreadSanitizer reads at the address of what is
+// passed inout, and a value without a size has none.
+struct SystemChance: RandomNumberGenerator {
+  private var drawn = 0
+
+  mutating func next() -> UInt64 {
+    drawn &+= 1
+    return .random(in: .min ... .max)
+  }
+}

@@ -118,7 +118,7 @@ extension UpstreamProvider {
     attempt.isFresh = received?.isFresh(for: request) == true
     attempt.isBroken = !path.target.health.isClosed
     attempt.remaining = remaining(of: request, path.loop.clock)
-    var chance = SystemRandomNumberGenerator()
+    var chance = SystemChance()
     switch rules.verdict(on: trouble, attempt, using: &chance) {
     case .again(let delay):
       attempt.number += 1
