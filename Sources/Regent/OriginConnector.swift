@@ -1,19 +1,23 @@
 // The way to a new connection: the name's addresses, the race among them, the TLS handshake.
 
 import RegentConfig
+import RegentHTTP
 import RegentLoop
 
 /// Opens connections to one origin, for one loop.
 final class OriginConnector {
-  private let identity: OriginIdentity
+  let identity: OriginIdentity
   private let loop: EventLoop
   private let resolver: Resolver
-  private let timeouts: Configuration.Timeouts
+  let timeouts: Configuration.Timeouts
+  let limits: MessageLimits
   private var tls: TLSContext?
 
   init(
-    _ identity: OriginIdentity, on loop: EventLoop, resolver: Resolver, timeouts: Configuration.Timeouts
+    _ identity: OriginIdentity, on loop: EventLoop, resolver: Resolver, timeouts: Configuration.Timeouts,
+    limits: MessageLimits
   ) {
+    self.limits = limits
     self.identity = identity
     self.loop = loop
     self.resolver = resolver
@@ -22,9 +26,32 @@ final class OriginConnector {
 
   /// A new connection, over which the first request may be sent.
   func connect() async throws(StreamError) -> ByteStream {
+    if let socket = identity.socket { return try await connect(to: socket) }
     let addresses = try await resolver.resolve(
-      host: identity.host, port: identity.port, on: loop, patience: timeouts.connect)
+      host: identity.proxy?.host ?? identity.host, port: identity.proxy?.port ?? identity.port, on: loop,
+      patience: timeouts.connect)
     let stream = try await ByteStream.connect(toFirstOf: addresses, on: loop, timeout: timeouts.connect)
+    if identity.isTLS {
+      if let proxy = identity.proxy { try await pass(proxy, stream) }
+      try await startTLS(stream)
+    }
+    return stream
+  }
+
+  private func pass(_ proxy: ProxyRoute, _ stream: ByteStream) async throws(StreamError) {
+    do throws(StreamError) {
+      stream.setDeadline(in: timeouts.connect)
+      try await openTunnel(stream, proxy)
+      stream.setDeadline(nil)
+    } catch {
+      stream.close()
+      throw error
+    }
+  }
+
+  private func connect(to socket: String) async throws(StreamError) -> ByteStream {
+    guard let address = SocketAddress(path: socket) else { throw .nameNotFound("no path of a socket") }
+    let stream = try await ByteStream.connect(to: address, on: loop, timeout: timeouts.connect)
     if identity.isTLS { try await startTLS(stream) }
     return stream
   }
@@ -33,7 +60,7 @@ final class OriginConnector {
     do throws(StreamError) {
       let context = try tlsContext()
       stream.setDeadline(in: timeouts.tlsHandshake)
-      try await stream.startTLS(context, host: identity.host)
+      try await stream.startTLS(context, host: identity.verifiedName)
       stream.setDeadline(nil)
     } catch {
       stream.close()
@@ -44,7 +71,7 @@ final class OriginConnector {
   private func tlsContext() throws(StreamError) -> TLSContext {
     if let tls { return tls }
     do throws(TLSFailure) {
-      let made = try TLSContext()
+      let made = try TLSContext(identity.tls)
       tls = made
       return made
     } catch {

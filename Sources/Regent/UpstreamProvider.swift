@@ -29,12 +29,10 @@ public final class UpstreamProvider: Provider {
     via = instance.via
     tunnelLimit = configuration.limits.tunnels
     origins = LoopLocal(group) { loop in
-      targets.map { target in
-        target.map {
-          Origin(
-            $0.identity, on: loop, resolver: resolver, configuration: configuration,
-            meters: meters[loop.index])
-        }
+      configuration.domains.enumerated().map { number, domain in
+        Origin(
+          domain, number: number, on: loop, resolver: resolver, configuration: configuration,
+          meters: meters[loop.index])
       }
     }
   }
