@@ -16,6 +16,14 @@ static inline long regent_SSL_CTX_set_session_cache_mode(SSL_CTX *context, long 
 static inline long regent_SSL_CTX_set_mode(SSL_CTX *context, long mode) {
   return SSL_CTX_set_mode(context, mode);
 }
+// Without this OpenSSL would ask at the terminal for the passphrase of a key that has one.
+static inline int regent_no_passphrase(char *buffer, int size, int writing, void *data) {
+  (void)buffer; (void)size; (void)writing; (void)data;
+  return -1;
+}
+static inline void regent_SSL_CTX_ask_no_passphrase(SSL_CTX *context) {
+  SSL_CTX_set_default_passwd_cb(context, regent_no_passphrase);
+}
 static inline int regent_is_unexpected_eof(unsigned long code) {
 #ifdef SSL_R_UNEXPECTED_EOF_WHILE_READING
   return ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) == SSL_R_UNEXPECTED_EOF_WHILE_READING;

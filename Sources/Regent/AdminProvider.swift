@@ -51,13 +51,15 @@ final class Statistics: Sendable {
   private let flights: Flights
   private let healths: [(name: String, health: OriginHealth)]
   private let resolver: Resolver?
+  private let addresses: [[String]]
 
   init(
     version: String, started: Int64, domains: [String], providers: [String], loops: [LoopMeters],
     memory: MemoryStore?, flights: Flights, resolver: Resolver? = nil,
-    healths: [(name: String, health: OriginHealth)] = []
+    healths: [(name: String, health: OriginHealth)] = [], addresses: [[String]] = []
   ) {
     self.healths = healths
+    self.addresses = addresses
     self.resolver = resolver
     self.version = version
     self.started = started
@@ -115,6 +117,7 @@ final class Statistics: Sendable {
     json.value("connections", sum { $0.originConnections.count })
     json.value("idle", sum { $0.originIdle.count })
     json.value("opened", sum { $0.originOpened.count })
+    json.value("tls-resumed", sum { $0.tlsResumed.count })
     json.value("waiting", sum { $0.originWaiting.count })
     json.value("refused", sum { $0.originRefused.count })
     json.value("requests", sum { $0.originRequests.count })
@@ -193,6 +196,22 @@ final class Statistics: Sendable {
         json.object("stale-reasons") { json in write(\.staleFor, of: number, \.text, &json) }
         json.object("not-stored") { json in write(\.refused, of: number, \.text, &json) }
         json.object("latency-microseconds") { writeLatency(number, &$0) }
+        writeAddresses(of: number, &json)
+      }
+    }
+  }
+
+  /// The addresses of an origin that has several; one may be out of turn on some loops and not on others.
+  private func writeAddresses(of number: Int, _ json: inout JSONWriter) {
+    guard number < addresses.count, addresses[number].count > 1 else { return }
+    json.object("addresses") { json in
+      for (index, name) in addresses[number].enumerated() {
+        json.object(name) { json in
+          json.value("requests", sum { $0.addresses[number][index].requests.count })
+          json.value("active", sum { $0.addresses[number][index].active.count })
+          json.value("failures", sum { $0.addresses[number][index].failures.count })
+          json.value("out-of-turn", sum { $0.addresses[number][index].isOut.count })
+        }
       }
     }
   }

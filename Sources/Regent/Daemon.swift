@@ -13,6 +13,7 @@ public struct DaemonError: Error, Sendable {
   public let exitCode: Int32
 
   static let usage: Int32 = 64
+  static let configuration: Int32 = 78
   static let unavailable: Int32 = 69
   static let system: Int32 = 71
   static let permission: Int32 = 77
@@ -36,6 +37,7 @@ public enum Daemon {
   public static func run(
     _ configuration: Configuration, version: String, retryPolicies: [String: any RetryPolicy] = [:]
   ) throws(DaemonError) {
+    try check(configuration)
     Signals.prepare()
     let log = ServerLog(makeLogger(configuration))
     let notify = ServiceNotification()
@@ -55,6 +57,18 @@ public enum Daemon {
       group.stop()
     } catch {
       throw DaemonError(error)
+    }
+  }
+
+  /// What no reader of the configuration can know: whether the files for TLS are what they should be.
+  public static func check(_ configuration: Configuration) throws(DaemonError) {
+    for domain in configuration.domains where domain.tls != .init() {
+      do throws(TLSFailure) {
+        _ = try TLSContext(TLSSettings(domain.tls))
+      } catch {
+        let sentence = "domain \"\(domain.name)\": \(StreamError.tls(error))"
+        throw DaemonError(message: sentence, exitCode: DaemonError.configuration)
+      }
     }
   }
 
@@ -93,7 +107,7 @@ public enum Daemon {
     let meters = group.loops.map { _ in
       LoopMeters(
         domains: domains.count, providers: configuration.providers.count + 1,
-        transfers: configuration.limits.transfers)
+        transfers: configuration.limits.transfers, addresses: configuration.domains.map(\.upstreams.count))
     }
     let flights = Flights(FlightRules(configuration.flights))
     let resolver = try Resolver(
@@ -136,7 +150,8 @@ public enum Daemon {
     let statistics = Statistics(
       version: version, started: LoopClock.read().now, domains: domains.map(\.name),
       providers: configuration.providers.map(\.kind.rawValue) + ["admin"], loops: meters, memory: memory,
-      flights: flights, resolver: resolver, healths: upstreams.flatMap { $0.healths(of: domains) })
+      flights: flights, resolver: resolver, healths: upstreams.flatMap { $0.healths(of: domains) },
+      addresses: configuration.domains.map { $0.upstreams.map(\.url.description) })
     // What it explains is the chain before it.
     let explanations = ExplainPage(routing, builder.build(), limits: MessageLimits(configuration.limits))
     builder = builder.next(

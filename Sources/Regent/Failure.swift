@@ -33,6 +33,8 @@ public enum Failure: Error, Sendable, Equatable {
   case connectionTimedOut
   /// No connection for another reason: the system's sentence.
   case connectionFailed(String)
+  /// The outgoing proxy opened no tunnel: what it did instead.
+  case proxyRefused(String)
   case tls(TLSFailure)
   /// The origin closed or reset the connection before its response's head was there.
   case closedBeforeResponse
@@ -65,7 +67,8 @@ public enum Failure: Error, Sendable, Equatable {
     case .provider: 500
     case .overloaded, .connectionsExhausted, .circuitOpen, .tunnelsExhausted: 503
     case .originTrouble(let status): status
-    case .unhandled, .nameNotFound, .connectionRefused, .connectionFailed, .tls, .closedBeforeResponse,
+    case .unhandled, .nameNotFound, .connectionRefused, .connectionFailed, .proxyRefused, .tls,
+      .closedBeforeResponse,
       .malformedResponse:
       502
     }
@@ -85,7 +88,7 @@ public enum Failure: Error, Sendable, Equatable {
     case .nameTimedOut: "dns_timeout"
     case .connectionRefused: "connection_refused"
     case .connectionTimedOut, .tls(.timedOut): "connection_timeout"
-    case .connectionFailed, .circuitOpen: "destination_unavailable"
+    case .connectionFailed, .proxyRefused, .circuitOpen: "destination_unavailable"
     case .tls(.certificate): "tls_certificate_error"
     case .tls: "tls_protocol_error"
     case .closedBeforeResponse: "http_response_incomplete"
@@ -114,6 +117,7 @@ public enum Failure: Error, Sendable, Equatable {
     case .connectionRefused: "The origin refused the connection."
     case .connectionTimedOut: "The origin did not accept the connection in time."
     case .connectionFailed(let reason): "There is no connection to the origin: \(reason)."
+    case .proxyRefused(let reason): "The outgoing proxy opened no tunnel to the origin: \(reason)."
     case .tls(let failure): "There is no secure connection to the origin: \(StreamError.tls(failure))."
     case .closedBeforeResponse: "The origin closed the connection before it answered."
     case .responseTimedOut: "The origin did not answer in time."
@@ -180,6 +184,7 @@ extension Failure {
     case .timedOut: self = .connectionTimedOut
     case .nameNotFound(let reason): self = .nameNotFound(reason)
     case .nameTimedOut: self = .nameTimedOut
+    case .proxyRefused(let reason): self = .proxyRefused(reason)
     case .tls(let failure): self = .tls(failure)
     case .system(let error) where error.isRefusal: self = .connectionRefused
     case .system(let error): self = .connectionFailed(error.reason)

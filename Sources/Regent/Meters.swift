@@ -74,6 +74,14 @@ final class ProviderMeters: Sendable {
   let errors = Counter()
 }
 
+/// What happened at one of an origin's addresses on one loop.
+final class AddressMeters: Sendable {
+  let requests = Counter()
+  let active = Counter()
+  let failures = Counter()
+  let isOut = Counter()
+}
+
 /// Everything that one loop counts.
 final class LoopMeters: Sendable {
   let domains: [DomainMeters]
@@ -91,6 +99,7 @@ final class LoopMeters: Sendable {
   let originWaiting = Counter()
   let originRefused = Counter()
   let originOpened = Counter()
+  let tlsResumed = Counter()
   let originRequests = Counter()
   /// Requests that were sent again on a new connection, because the origin had closed the idle one.
   let originReconnections = Counter()
@@ -106,8 +115,12 @@ final class LoopMeters: Sendable {
   let tunnelBytesIn = Counter()
   let tunnelBytesOut = Counter()
 
-  init(domains: Int, providers: Int, transfers: Int = 1024) {
+  /// Of each domain with several addresses, by its number.
+  let addresses: [[AddressMeters]]
+
+  init(domains: Int, providers: Int, transfers: Int = 1024, addresses: [Int] = []) {
     self.transfers = Transfers(bound: transfers)
+    self.addresses = addresses.map { count in (0..<(count > 1 ? count : 0)).map { _ in AddressMeters() } }
     self.domains = (0..<domains).map { _ in DomainMeters() }
     self.providers = (0..<providers).map { _ in ProviderMeters() }
   }

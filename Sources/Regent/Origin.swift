@@ -1,214 +1,130 @@
-// An origin as one loop meets it: who it is, the connections to it, and who waits for one. Which connection a request
-// gets is the pool's to say; a connection comes back only if both messages on it ended exactly.
+// A domain's origin as one loop meets it: its addresses, and which of them a request goes to. Most origins have one, and
+// then nothing is chosen.
 
 import RegentConfig
-import RegentHTTP
 import RegentLoop
 
-/// What identifies an origin and how it is reached. Connections are shared by requests of one identity only.
-struct OriginIdentity: Sendable {
-  let host: String
-  let port: UInt16
-  let isTLS: Bool
-  /// The Host field's value.
-  let authority: [UInt8]
-  let basePath: [UInt8]
-  /// What the owner adds to each request.
-  let additions: RequestAdditions
-
-  init(_ url: UpstreamURL, _ manners: RegentConfig.Domain.Manners = .init()) {
-    host = url.host
-    port = url.port
-    isTLS = url.scheme == .https
-    authority = Array((manners.host?.text ?? url.authority).utf8)
-    basePath = Array(url.basePath.utf8)
-    additions = RequestAdditions(manners)
-  }
-}
-
-/// An origin's connections on one loop.
+/// The origin of one domain on one loop.
 final class Origin {
+  private let servers: [OriginServer]
+  private let balance: OriginBalance?
+  private let checks: AddressChecks?
   private let loop: EventLoop
-  private let connector: OriginConnector
-  private let timeouts: Configuration.Timeouts
-  private let limits: MessageLimits
-  let meters: LoopMeters
-  private var pool: ConnectionPool<OriginConnection>
-  private var waiters: [ConnectionPool<OriginConnection>.Waiter: CheckedContinuation<Grant, Never>] = [:]
 
-  /// What a request that waited got.
-  private enum Grant: Sendable {
-    case connection(LoopBound<OriginConnection>)
-    /// The right to open one.
-    case place
-    case nothing
-  }
-
-  init(
-    _ identity: OriginIdentity, on loop: EventLoop, resolver: Resolver, configuration: Configuration,
+  /// The origin of a domain; nil where it has none.
+  init?(
+    _ domain: RegentConfig.Domain, number: Int, on loop: EventLoop, resolver: Resolver,
+    configuration: Configuration,
     meters: LoopMeters
   ) {
+    guard domain.upstream != nil else { return nil }
+    let addresses = domain.upstreams
+    let balance =
+      addresses.count > 1 ? OriginBalance(domain, on: loop, meters: meters.addresses[number]) : nil
     self.loop = loop
-    connector = OriginConnector(identity, on: loop, resolver: resolver, timeouts: configuration.timeouts)
-    timeouts = configuration.timeouts
-    limits = MessageLimits(configuration.limits)
-    self.meters = meters
-    pool = ConnectionPool(
-      limit: configuration.limits.originConnections, idleLimit: configuration.limits.originIdle,
-      waitingLimit: configuration.limits.originWaiting)
+    self.balance = balance
+    checks = AddressChecks(domain, on: loop, configuration)
+    servers = addresses.enumerated().map { index, address in
+      OriginServer(
+        OriginIdentity(address.url, domain.manners, domain.tls, proxy: address.proxy), on: loop,
+        resolver: resolver,
+        configuration: configuration, meters: meters, share: balance.map { OriginShare(index, of: $0) })
+    }
   }
 
-  /// A connection to send one request on: the one that was used last, or a new one.
+  /// A connection to send one request on.
   ///
   /// - Parameter deadline: The loop's monotonic time at which whatever it takes is given up.
   func connection(fresh: Bool = false, until deadline: Int64) async throws(Failure) -> OriginConnection {
-    while true {
-      switch pool.connectionAsked(fresh: fresh) {
-      case .use(let connection):
-        meters.originIdle.add(-1)
-        if isUsable(connection) { return connection }
-        drop(connection)
-      case .open(let oldest):
-        if let oldest { closeIdle(oldest) }
-        return try await connect(until: deadline)
-      case .wait(let waiter): return try await connection(waiting: waiter, until: deadline)
-      case .refuse:
-        meters.originRefused.add(1)
-        throw .overloaded
+    guard let balance else { return try await servers[0].connection(fresh: fresh, until: deadline) }
+    checks?.start(servers, balance)
+    var tried: Set<Int> = []
+    var failure = Failure.overloaded
+    while let index = balance.requestCame(tried: tried) {
+      do throws(Failure) {
+        return try await servers[index].connection(fresh: fresh, until: deadline)
+      } catch {
+        // Nothing was sent yet: any other address may be asked.
+        balance.requestEnded(index)
+        tried.insert(index)
+        failure = error
       }
     }
-  }
-
-  /// Takes an unused connection into use; false where it ended, or where the origin sent something unasked, which would
-  /// be taken for the next answer (RFC 9112 section 9.2, TRUST A9).
-  private func isUsable(_ connection: OriginConnection) -> Bool {
-    connection.stream.delegate = nil
-    connection.stream.setDeadline(nil)
-    if connection.stream.wasQuiet { return true }
-    if connection.stream.hasArrived { meters.note(.extraBytes) }
-    return false
-  }
-
-  /// Takes a connection back. `reusable`: both messages ended exactly.
-  func giveBack(_ connection: OriginConnection, reusable: Bool) {
-    guard reusable, connection.stream.isOpen else { return drop(connection) }
-    connection.wasUsed = true
-    switch pool.connectionReturned(connection) {
-    case .keep(let oldest):
-      connection.stream.delegate = connection
-      connection.stream.setDeadline(in: timeouts.originIdle)
-      connection.stream.resumeReading()
-      meters.originIdle.add(1)
-      if let oldest { closeIdle(oldest) }
-    case .hand(let waiter): grant(.connection(LoopBound(connection, loop)), to: waiter)
-    case .replace(let waiter):
-      close(connection)
-      grant(.place, to: waiter)
-    case .close: close(connection)
-    }
-  }
-
-  /// Closes a connection that is in use.
-  func drop(_ connection: OriginConnection) {
-    guard connection.stream.isOpen else { return }
-    close(connection)
-    if let waiter = pool.connectionClosed() { grant(.place, to: waiter) }
-  }
-
-  /// Closes an unused connection, which ended or was unused for too long.
-  func idleEnded(_ connection: OriginConnection) {
-    guard pool.idleConnectionEnded(connection) else { return drop(connection) }
-    closeIdle(connection)
-  }
-
-  /// Lets go of a connection that became something else: it is none of those any more that requests share.
-  func release(_ connection: OriginConnection) {
-    meters.originConnections.add(-1)
-    if let waiter = pool.connectionClosed() { grant(.place, to: waiter) }
+    throw failure
   }
 
   /// Closes the connections that nobody uses, for the daemon's end.
   func closeIdle() {
-    for connection in pool.idle { idleEnded(connection) }
+    checks?.stop()
+    for server in servers { server.closeIdle() }
   }
-
-  private func closeIdle(_ connection: OriginConnection) {
-    meters.originIdle.add(-1)
-    close(connection)
-  }
-
-  private func close(_ connection: OriginConnection) {
-    connection.stream.close()
-    meters.originConnections.add(-1)
-  }
-
-  // MARK: Waiting
-
-  private func connection(
-    waiting waiter: ConnectionPool<OriginConnection>.Waiter, until deadline: Int64
-  ) async throws(Failure) -> OriginConnection {
-    switch await turn(of: waiter, until: deadline) {
-    case .connection(let bound):
-      let connection = bound.value
-      if isUsable(connection) { return connection }
-      close(connection)
-      return try await connect(until: deadline)
-    case .place: return try await connect(until: deadline)
-    case .nothing:
-      meters.originRefused.add(1)
-      throw .overloaded
-    }
-  }
-
-  private func turn(
-    of waiter: ConnectionPool<OriginConnection>.Waiter, until deadline: Int64
-  ) async -> Grant {
-    let bound = LoopBound(self, loop)
-    let loop = loop
-    let patience = loop.clock.time(in: timeouts.originWait, until: deadline)
-    let timer = Task(executorPreference: loop) {
-      await loop.sleep(for: patience)
-      bound.value.patienceEnded(waiter)
-    }
-    defer { timer.cancel() }
-    return await withCheckedContinuation { continuation in
-      waiters[waiter] = continuation
-      meters.originWaiting.add(1)
-    }
-  }
-
-  private func patienceEnded(_ waiter: ConnectionPool<OriginConnection>.Waiter) {
-    if pool.waiterLeft(waiter) { grant(.nothing, to: waiter) }
-  }
-
-  private func grant(_ grant: Grant, to waiter: ConnectionPool<OriginConnection>.Waiter) {
-    meters.originWaiting.add(-1)
-    waiters.removeValue(forKey: waiter)?.resume(returning: grant)
-  }
-
-  // MARK: Connecting
-
-  /// Opens a connection in a place that the pool gave.
-  private func connect(until deadline: Int64) async throws(Failure) -> OriginConnection {
-    do throws(StreamError) {
-      let stream = try await connector.connect(until: deadline)
-      meters.originConnections.add(1)
-      meters.originOpened.add(1)
-      return OriginConnection(stream, origin: self, limits: limits)
-    } catch {
-      if let waiter = pool.connectionClosed() { grant(.place, to: waiter) }
-      let failure = Failure(connecting: error)
-      meters.note(failure.fault)
-      throw failure
-    }
-  }
-
-  /// Keeps what the TLS session learnt for the next handshake.
-  func remember(_ connection: OriginConnection) { connector.remember(connection.stream) }
 }
 
-extension MessageLimits {
-  init(_ limits: Configuration.Limits) {
-    self.init(head: limits.head.bytes, line: limits.line.bytes, fields: limits.fields)
+/// The choice among an origin's addresses, with its figures.
+final class OriginBalance {
+  private var balancer: Balancer
+  private let loop: EventLoop
+  private let meters: [AddressMeters]
+
+  init(_ domain: RegentConfig.Domain, on loop: EventLoop, meters: [AddressMeters]) {
+    balancer = Balancer(
+      weights: domain.upstreams.map(\.weight),
+      rule: domain.balance.rule == .roundRobin ? .roundRobin : .leastConnections,
+      patience: domain.balance.ejectAfter, rest: domain.balance.ejectFor)
+    self.loop = loop
+    self.meters = meters
   }
+
+  func requestCame(tried: Set<Int>) -> Int? {
+    guard let index = balancer.requestCame(now: loop.clock.now, tried: tried) else { return nil }
+    meters[index].requests.add(1)
+    note(index)
+    return index
+  }
+
+  func checkBegan(_ index: Int) {
+    balancer.checkBegan(index)
+    note(index)
+  }
+
+  func checked(_ index: Int, isWell: Bool) {
+    balancer.checked(index, isWell: isWell)
+    note(index)
+  }
+
+  func requestEnded(_ index: Int) {
+    balancer.requestEnded(index)
+    note(index)
+  }
+
+  fileprivate func answered(_ index: Int) {
+    balancer.answered(index)
+    note(index)
+  }
+
+  fileprivate func failed(_ index: Int) {
+    meters[index].failures.add(1)
+    balancer.failed(index, now: loop.clock.now)
+    note(index)
+  }
+
+  private func note(_ index: Int) {
+    meters[index].active.set(balancer.addresses[index].active)
+    meters[index].isOut.set(balancer.addresses[index].isOut(now: loop.clock.now) ? 1 : 0)
+  }
+}
+
+/// One address's part in the choice.
+struct OriginShare {
+  private let index: Int
+  private let balance: OriginBalance
+
+  init(_ index: Int, of balance: OriginBalance) {
+    self.index = index
+    self.balance = balance
+  }
+
+  func requestEnded() { balance.requestEnded(index) }
+  func answered() { balance.answered(index) }
+  func failed() { balance.failed(index) }
 }

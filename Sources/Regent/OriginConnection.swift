@@ -13,7 +13,7 @@ final class OriginConnection: StreamDelegate {
   var sentWhole = true
   /// What the request's content waits for, if it does.
   var expectation: Expectation?
-  private unowned let origin: Origin
+  private unowned let server: OriginServer
   private var parser: ResponseParser
   /// What was received of the response and not yet used.
   private var input: [UInt8] = []
@@ -23,17 +23,20 @@ final class OriginConnection: StreamDelegate {
   /// RFC 9110 section 15.2 lets an origin send any number of interim responses; more than this is abuse.
   static let interimBound = 8
 
-  init(_ stream: ByteStream, origin: Origin, limits: MessageLimits) {
+  init(_ stream: ByteStream, server: OriginServer, limits: MessageLimits) {
     self.stream = stream
-    self.origin = origin
+    self.server = server
     parser = ResponseParser(limits: limits)
   }
 
-  func close() { origin.drop(self) }
+  /// Whom it leads to.
+  var identity: OriginIdentity { server.identity }
+
+  func close() { server.drop(self) }
 
   /// Leaves its origin for good: the stream, and what was received behind the head, are the caller's.
   func leave() -> (stream: ByteStream, early: [UInt8]) {
-    origin.release(self)
+    server.release(self)
     defer { input = [] }
     return (stream, input)
   }
@@ -43,9 +46,9 @@ final class OriginConnection: StreamDelegate {
   /// An idle origin has nothing to say: an end, or bytes that nobody asked for.
   func streamBecameReadable() {
     if stream.hasArrived { noteExtraBytes() }
-    origin.idleEnded(self)
+    server.idleEnded(self)
   }
-  func streamDeadlinePassed() { origin.idleEnded(self) }
+  func streamDeadlinePassed() { server.idleEnded(self) }
 
   // MARK: The response's head
 
@@ -61,6 +64,7 @@ final class OriginConnection: StreamDelegate {
       }
       if head.status >= 200 {
         stream.setDeadline(nil)
+        server.answered()
         return head
       }
       interim += 1
@@ -81,19 +85,31 @@ final class OriginConnection: StreamDelegate {
 
   private static let cutHead = Failure.malformedResponse("The head ended early.", fault: .cutHead)
 
-  private func nextHead() async throws(Failure) -> ResponseHead {
+  func nextHead() async throws(Failure) -> ResponseHead {
     if !input.isEmpty, let head = try parse() { return head }
     while true {
-      do { try await stream.readable() } catch { throw Failure(awaiting: error) }
+      do { try await stream.readable() } catch {
+        // A stream that this side closed says nothing of the origin.
+        if error != .closed { server.failed() }
+        throw Failure(awaiting: error)
+      }
       switch stream.receive() {
       case .bytes(let count): if let head = try parse(received: count) { return head }
       case .wouldBlock: continue
-      case .end: throw input.isEmpty ? .closedBeforeResponse : Self.cutHead
+      case .end:
+        noteFailure()
+        throw input.isEmpty ? .closedBeforeResponse : Self.cutHead
       case .failed(let error):
+        noteFailure()
         if case .tls = error { throw Failure(awaiting: error) }
         throw input.isEmpty ? Failure(awaiting: error) : Self.cutHead
       }
     }
+  }
+
+  /// It ended before it answered. That a connection which was used before may do.
+  private func noteFailure() {
+    if !wasUsed || !input.isEmpty { server.failed() }
   }
 
   /// Parses what was just received where it lies, and copies only what is left of it.
@@ -171,18 +187,17 @@ final class OriginConnection: StreamDelegate {
       writer.finish()
       // No more of a body was received than was to come: what may be behind it is still with the kernel.
       let isExtra = framing != .untilClose && (!isExact || stream.hasArrived)
-      if isExtra { origin.meters.note(.extraBytes) }
+      if isExtra { server.meters.note(.extraBytes) }
       let reusable = isExact && !isExtra
-      if reusable && keepAlive { origin.remember(self) }
-      origin.giveBack(self, reusable: reusable && keepAlive)
+      server.giveBack(self, reusable: reusable && keepAlive)
     case .failure(let failure):
-      origin.meters.note(OriginFault(failure, after: filler.broken))
+      server.meters.note(OriginFault(failure, after: filler.broken))
       writer.fail(failure)
-      origin.drop(self)
+      server.drop(self)
     }
   }
 
-  func noteExtraBytes() { origin.meters.note(.extraBytes) }
+  func noteExtraBytes() { server.meters.note(.extraBytes) }
 
-  func giveBack(reusable: Bool) { origin.giveBack(self, reusable: reusable) }
+  func giveBack(reusable: Bool) { server.giveBack(self, reusable: reusable) }
 }

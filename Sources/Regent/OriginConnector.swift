@@ -1,19 +1,23 @@
 // The way to a new connection: the name's addresses, the race among them, the TLS handshake.
 
 import RegentConfig
+import RegentHTTP
 import RegentLoop
 
 /// Opens connections to one origin, for one loop.
 final class OriginConnector {
-  private let identity: OriginIdentity
+  let identity: OriginIdentity
   private let loop: EventLoop
   private let resolver: Resolver
-  private let timeouts: Configuration.Timeouts
+  let timeouts: Configuration.Timeouts
+  let limits: MessageLimits
   private var tls: TLSContext?
 
   init(
-    _ identity: OriginIdentity, on loop: EventLoop, resolver: Resolver, timeouts: Configuration.Timeouts
+    _ identity: OriginIdentity, on loop: EventLoop, resolver: Resolver, timeouts: Configuration.Timeouts,
+    limits: MessageLimits
   ) {
+    self.limits = limits
     self.identity = identity
     self.loop = loop
     self.resolver = resolver
@@ -22,11 +26,40 @@ final class OriginConnector {
 
   /// A new connection, over which the first request may be sent. Each step has its own time, but none beyond `deadline`.
   func connect(until deadline: Int64) async throws(StreamError) -> ByteStream {
+    if let socket = identity.socket { return try await connect(to: socket, until: deadline) }
     let addresses = try await resolver.resolve(
-      host: identity.host, port: identity.port, on: loop,
-      patience: loop.clock.time(in: timeouts.connect, until: deadline))
+      host: identity.proxy?.host ?? identity.host, port: identity.proxy?.port ?? identity.port, on: loop,
+      patience: time(timeouts.connect, deadline))
     let stream = try await ByteStream.connect(
-      toFirstOf: addresses, on: loop, timeout: loop.clock.time(in: timeouts.connect, until: deadline))
+      toFirstOf: addresses, on: loop, timeout: time(timeouts.connect, deadline))
+    if identity.isTLS {
+      if let proxy = identity.proxy { try await pass(proxy, stream, until: deadline) }
+      try await startTLS(stream, until: deadline)
+    }
+    return stream
+  }
+
+  private func time(_ duration: Duration, _ deadline: Int64) -> Duration {
+    loop.clock.time(in: duration, until: deadline)
+  }
+
+  private func pass(
+    _ proxy: ProxyRoute, _ stream: ByteStream, until deadline: Int64
+  ) async throws(StreamError) {
+    do throws(StreamError) {
+      stream.setDeadline(in: time(timeouts.connect, deadline))
+      try await openTunnel(stream, proxy)
+      stream.setDeadline(nil)
+    } catch {
+      stream.close()
+      throw error
+    }
+  }
+
+  private func connect(to socket: String, until deadline: Int64) async throws(StreamError) -> ByteStream {
+    guard let address = SocketAddress(path: socket) else { throw .nameNotFound("no path of a socket") }
+    let stream = try await ByteStream.connect(
+      to: address, on: loop, timeout: time(timeouts.connect, deadline))
     if identity.isTLS { try await startTLS(stream, until: deadline) }
     return stream
   }
@@ -34,8 +67,8 @@ final class OriginConnector {
   private func startTLS(_ stream: ByteStream, until deadline: Int64) async throws(StreamError) {
     do throws(StreamError) {
       let context = try tlsContext()
-      stream.setDeadline(in: loop.clock.time(in: timeouts.tlsHandshake, until: deadline))
-      try await stream.startTLS(context, host: identity.host)
+      stream.setDeadline(in: time(timeouts.tlsHandshake, deadline))
+      try await stream.startTLS(context, host: identity.verifiedName)
       stream.setDeadline(nil)
     } catch {
       stream.close()
@@ -46,7 +79,7 @@ final class OriginConnector {
   private func tlsContext() throws(StreamError) -> TLSContext {
     if let tls { return tls }
     do throws(TLSFailure) {
-      let made = try TLSContext()
+      let made = try TLSContext(identity.tls)
       tls = made
       return made
     } catch {

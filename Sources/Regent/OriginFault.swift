@@ -48,7 +48,7 @@ extension Failure {
     case .nameTimedOut: .nameTimeout
     case .connectionRefused: .refused
     case .connectionTimedOut: .connectTimeout
-    case .connectionFailed: .unreachable
+    case .connectionFailed, .proxyRefused: .unreachable
     case .tls(.certificate): .certificate
     case .tls(.handshake): .handshake
     case .tls(.timedOut): .handshakeTimeout

@@ -44,6 +44,7 @@ extension MessageWriter {
       field(.connection, "Upgrade")
       field(.upgrade, bytes: offered)
     }
+    if let authorization = identity.proxyAuthorization { field(.proxyAuthorization, authorization) }
     field(.via, bytes: via)
     endHead()
   }
@@ -52,8 +53,12 @@ extension MessageWriter {
     let asked = request.head.target
     // RFC 9112 section 3.2.4: OPTIONS for an origin as a whole, in either form, is asked with an asterisk.
     let isServerWide = asked.pathIsRoot && asked.query == nil && request.method == .options
-    if asked.form == .asterisk || isServerWide { return requestLine(request.method, target: [0x2A]) }
-    var target = identity.basePath
+    if asked.form == .asterisk || isServerWide {
+      return requestLine(
+        request.method, target: identity.absolutePrefix.isEmpty ? [0x2A] : identity.absolutePrefix[...])
+    }
+    var target =
+      identity.absolutePrefix.isEmpty ? identity.basePath : identity.absolutePrefix + identity.basePath
     target.append(contentsOf: request.pathBytes)
     if let query = request.queryBytes {
       target.append(0x3F)

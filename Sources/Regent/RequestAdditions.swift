@@ -90,7 +90,7 @@ struct RequestAdditions: Sendable {
 
 extension SecretText {
   /// The value of a field.
-  fileprivate var plainBytes: [UInt8] {
+  var plainBytes: [UInt8] {
     pieces.flatMap { piece -> [UInt8] in
       switch piece {
       case .literal(let text), .secret(let text): Array(text.utf8)

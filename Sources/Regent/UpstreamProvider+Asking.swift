@@ -6,10 +6,10 @@ import RegentLoop
 
 extension UpstreamProvider {
   func ask(
-    _ connection: OriginConnection, _ request: Request, _ identity: OriginIdentity
+    _ connection: OriginConnection, _ request: Request
   ) async throws(Failure) -> ResponseHead {
     do throws(Failure) {
-      return try await exchange(connection, request, identity)
+      return try await exchange(connection, request)
     } catch {
       let isReused = connection.wasUsed && error == .closedBeforeResponse
       request.meters.note(isReused ? .closedAsReused : error.fault)
@@ -18,16 +18,16 @@ extension UpstreamProvider {
   }
 
   private func exchange(
-    _ connection: OriginConnection, _ request: Request, _ identity: OriginIdentity
+    _ connection: OriginConnection, _ request: Request
   ) async throws(Failure) -> ResponseHead {
     // Nothing that comes before the request can be its answer. Behind a handshake, TLS has words of its own.
-    guard connection.wasUsed || identity.isTLS || !connection.stream.hasArrived else {
+    guard connection.wasUsed || connection.identity.isTLS || !connection.stream.hasArrived else {
       throw .malformedResponse("It spoke before it was asked.", fault: .unaskedBytes)
     }
     let loop = connection.stream.loop
     var writer = MessageWriter(reusing: loop.takeBuffer())
     defer { loop.giveBack(writer.takeBytes()) }
-    writer.head(asking: identity, request, via: via)
+    writer.head(asking: connection.identity, request, via: via)
     do throws(StreamError) {
       try await connection.stream.write(writer.bytes, stall: timeouts.writeStall)
     } catch {

@@ -77,7 +77,7 @@ extension UpstreamProvider {
     let connection = try await path.origin.connection(until: end(of: request))
     course.hasLeft = true
     do throws(Failure) {
-      return (connection, try await ask(connection, request, path.target.identity))
+      return (connection, try await ask(connection, request))
     } catch {
       let isReplayable = request.body == nil || kept?.isWhole == true
       let mayRepeat = connection.wasUsed && isReplayable && request.method.isIdempotent
@@ -92,7 +92,7 @@ extension UpstreamProvider {
     if request.body != nil { kept?.rewind() }
     let fresh = try await path.origin.connection(fresh: true, until: end(of: request))
     do throws(Failure) {
-      return (fresh, try await ask(fresh, request, path.target.identity))
+      return (fresh, try await ask(fresh, request))
     } catch {
       fresh.close()
       throw error

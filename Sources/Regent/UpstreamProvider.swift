@@ -34,13 +34,13 @@ public final class UpstreamProvider: Provider {
     via = instance.via
     tunnelLimit = configuration.limits.tunnels
     paths = LoopLocal(group) { loop in
-      targets.map { target in
-        target.map {
+      zip(configuration.domains, targets).enumerated().map { number, domain in
+        guard let target = domain.1,
           let origin = Origin(
-            $0.identity, on: loop, resolver: resolver, configuration: configuration,
+            domain.0, number: number, on: loop, resolver: resolver, configuration: configuration,
             meters: meters[loop.index])
-          return UpstreamPath(target: $0, origin: origin, loop: loop)
-        }
+        else { return nil }
+        return UpstreamPath(target: target, origin: origin, loop: loop)
       }
     }
   }

@@ -1,16 +1,14 @@
-// What all loops share of a domain's origin: who it is, how it is, and how its failures are repeated.
+// What all loops share of a domain's origin: how it is, and how its failures are repeated.
 
 import RegentConfig
 
 extension UpstreamProvider {
   /// One domain's origin.
   final class Target: Sendable {
-    let identity: OriginIdentity
     let health: OriginHealth
     let retrying: RetryRules
 
-    init(_ identity: OriginIdentity, _ health: OriginHealth, _ retrying: RetryRules) {
-      self.identity = identity
+    init(_ health: OriginHealth, _ retrying: RetryRules) {
       self.health = health
       self.retrying = retrying
     }
@@ -20,21 +18,19 @@ extension UpstreamProvider {
     static func all(
       of configuration: Configuration, _ policies: [String: any RetryPolicy], _ log: ServerLog?
     ) -> [Target?] {
-      var known: [(url: UpstreamURL, breaking: Breaking, budget: Int, health: OriginHealth)] = []
+      var known: [(addresses: [UpstreamAddress], breaking: Breaking, budget: Int, health: OriginHealth)] = []
       return configuration.domains.map { domain in
         guard let url = domain.upstream else { return nil }
         let (breaking, budget) = (domain.breaking, domain.retrying.budget)
         let shared = known.first {
-          $0.url.isSameOrigin(as: url) && $0.breaking == breaking && $0.budget == budget
+          $0.addresses.areSameOrigin(as: domain.upstreams) && $0.breaking == breaking && $0.budget == budget
         }
         let health =
           shared?.health
           ?? OriginHealth(
-            "\(url.scheme.rawValue)://\(url.authority)", breaking: breaking, retryBudget: budget, log: log)
-        if shared == nil { known.append((url, breaking, budget, health)) }
-        return Target(
-          OriginIdentity(url, domain.manners), health,
-          RetryRules(domain.retrying, policy: policies[domain.name]))
+            url.origin, breaking: breaking, retryBudget: budget, log: log)
+        if shared == nil { known.append((domain.upstreams, breaking, budget, health)) }
+        return Target(health, RetryRules(domain.retrying, policy: policies[domain.name]))
       }
     }
   }
@@ -48,7 +44,13 @@ extension UpstreamProvider {
 }
 
 extension UpstreamURL {
-  fileprivate func isSameOrigin(as other: UpstreamURL) -> Bool {
-    scheme == other.scheme && host == other.host && port == other.port
+  /// The URL without its path.
+  fileprivate var origin: String { "\(scheme.rawValue)://\(socket.map { "unix:\($0)" } ?? authority)" }
+}
+
+extension [UpstreamAddress] {
+  /// Whether both lead to the same servers, whatever the path there.
+  fileprivate func areSameOrigin(as other: [UpstreamAddress]) -> Bool {
+    map(\.url.origin) == other.map(\.url.origin)
   }
 }

@@ -1,6 +1,7 @@
 // `regent check`: everything that is wrong with a configuration, without starting.
 
 import ArgumentParser
+import Regent
 import RegentConfig
 
 /// `regent check FILE`.
@@ -20,10 +21,13 @@ struct Check: ParsableCommand {
   func run() throws {
     do {
       let checked = try Configuration.load(file: file, overrides: overrides.parsed())
+      try Daemon.check(checked)
       let domains = checked.domains.map(\.name).joined(separator: ", ")
       print("\(file): valid; domains: \(domains.isEmpty ? "none" : domains)")
     } catch let errors as ConfigurationErrors {
       throw Failure(errors)
+    } catch let error as DaemonError {
+      throw Failure(message: "\(file): \(error.message)", code: ExitCode(rawValue: error.exitCode))
     }
   }
 }

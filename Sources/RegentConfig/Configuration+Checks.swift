@@ -8,6 +8,7 @@ extension Configuration {
     checkSizes(&findings)
     checkNames(&findings)
     checkSources(&findings)
+    checkTLS(&findings)
     checkLifetimes(&findings)
     checkFixtures(&findings)
     checkRoutes(&findings)

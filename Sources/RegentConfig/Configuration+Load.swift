@@ -15,7 +15,7 @@ extension Configuration {
     var configuration = try parse(text, file: file, overrides: overrides)
     var findings = Findings(file: file, map: SourceMap(text))
     configuration.resolvePaths(below: folder(of: file), findings: &findings)
-    configuration.readSecrets(SecretSources(folder: folder(of: file)), findings: &findings)
+    configuration.consultSurroundings(SecretSources(folder: folder(of: file)), findings: &findings)
     try findings.settle()
     return configuration
   }
@@ -80,6 +80,13 @@ extension Configuration {
         let path = Self.resolved(folder, below: base)
         domains[index].folder = path
         Self.note(path, isMissingFor: "domain.folder", at: at(index, "folder"), &findings)
+      }
+      for (key, file) in Self.tlsFiles {
+        guard let path = domains[index][keyPath: file].map({ Self.resolved($0, below: base) }) else {
+          continue
+        }
+        domains[index][keyPath: file] = path
+        Self.note(path, isMissingFor: "domain.\(key)", at: at(index, key), &findings)
       }
       for number in domains[index].fixtures.indices {
         guard let file = domains[index].fixtures[number].file else { continue }

@@ -21,11 +21,12 @@ extension Configuration {
   /// An origin at one of Regent's own addresses would ask itself for ever.
   func checkLoops(_ findings: inout Findings) {
     for (index, domain) in domains.enumerated() {
-      guard let upstream = domain.upstream, upstream.isLoopback else { continue }
-      if server.listen.contains(where: { $0.isReached(by: upstream) }) {
-        findings.add(
-          "the upstream \(upstream) of domain \(domain.name.quoted) is Regent itself",
-          key: "domain.upstream", at: at(index, "upstream"))
+      for upstream in domain.upstreams.map(\.url) where upstream.isLoopback {
+        if server.listen.contains(where: { $0.isReached(by: upstream) }) {
+          findings.add(
+            "the upstream \(upstream) of domain \(domain.name.quoted) is Regent itself",
+            key: "domain.upstream", at: at(index, "upstream"))
+        }
       }
     }
   }
@@ -59,15 +60,17 @@ extension Domain {
 }
 
 extension UpstreamURL {
-  fileprivate var isLoopback: Bool {
+  /// Whether the name or address is one of this machine's own.
+  var isLoopback: Bool {
     host == "localhost" || host.hasSuffix(".localhost") || host == "::1" || host.hasPrefix("127.")
   }
 }
 
 extension ListenAddress {
   /// Whether a connection to a loopback origin would arrive here.
-  fileprivate func isReached(by upstream: UpstreamURL) -> Bool {
-    switch self {
+  func isReached(by upstream: UpstreamURL) -> Bool {
+    if let socket = upstream.socket { return self == .unix(path: socket) }
+    return switch self {
     case .unix: false
     case .anyAddress(let port): port == upstream.port
     case .tcp(let address, let port):

@@ -12,8 +12,10 @@ public struct Domain: Sendable, Equatable {
   public var paths: [PathPattern] = []
   /// The methods that are its own, in upper case; empty stands for every method.
   public var methods: [String] = []
-  /// The origin; nil for a domain that fixtures alone answer.
-  public var upstream: UpstreamURL?
+  /// The origin's addresses; none for a domain that fixtures alone answer.
+  public var upstreams: [UpstreamAddress] = []
+  /// How requests are spread over them.
+  public var balance = Balance()
   /// Canned answers, written in the configuration itself.
   public var fixtures: [Fixture] = []
   /// A folder of canned answers: an absolute path, or one relative to where the daemon started.
@@ -56,6 +58,10 @@ public struct Domain: Sendable, Equatable {
   public var retrying = Retrying()
   /// When the origin is left alone.
   public var breaking = Breaking()
+  /// How the proxy that leads to the origin is chosen.
+  public var proxy = ProxyChoice.environment
+  /// How the origin and Regent prove who they are.
+  public var tls = TLS()
   /// How the origin is asked.
   public var manners = Manners()
   /// The protocols, in lower case, that its connections may be switched to.

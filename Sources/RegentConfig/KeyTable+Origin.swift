@@ -25,6 +25,32 @@ extension KeyTable {
 
   /// The keys of a domain that are about its origin.
   static let domainOrigin: [Key<Domain>] = [
+    Key("domain.balance", \.balance.rule, "How requests are spread over several upstream addresses."),
+    Key(
+      "domain.eject-after", \.balance.ejectAfter, in: 1...1000,
+      "How many failures in a row put one of several addresses out of turn."),
+    Key(
+      "domain.eject-for", \.balance.ejectFor, in: wait,
+      "For how long at first; twice as long each further time."),
+    Key(
+      "domain.health-path", \.balance.healthPath,
+      refusal: { $0?.isRequestPath == false ? "a path begins with a slash and has no query" : nil },
+      "A path that each of several addresses is asked for from time to time; unwell ones get no requests."),
+    Key("domain.health-interval", \.balance.healthInterval, in: wait, "How often that is."),
+    Key(
+      "domain.proxy", \.proxy,
+      "The HTTP proxy that leads to the origin: a URL, none, or what the environment says."),
+    Key(
+      "domain.tls-ca", \.tls.authorities, refusal: pathRefusal,
+      "A PEM file with the only authorities that are trusted, relative to this file."),
+    Key(
+      "domain.tls-certificate", \.tls.certificate, refusal: pathRefusal,
+      "A PEM file with the certificate that Regent shows the origin, its chain behind it."),
+    Key("domain.tls-key", \.tls.key, refusal: pathRefusal, "A PEM file with that certificate's key."),
+    Key("domain.tls-min", \.tls.minimum, "The oldest version of TLS that is spoken with the origin."),
+    Key(
+      "domain.tls-name", \.tls.name,
+      "The name that is asked for and verified, if not the upstream's own."),
     Key(
       "domain.host", \.manners.host, "The value of Host in requests to the origin, if not the upstream's own."
     ),

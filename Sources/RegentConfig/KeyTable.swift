@@ -109,7 +109,9 @@ enum KeyTable {
       Key("domain.paths", \.paths, "The paths that are its own, \"/api/*\" for all below one; all if empty."),
       Key(
         "domain.methods", \.methods, refusal: methodsRefusal, "The methods that are its own; all if empty."),
-      Key("domain.upstream", \.upstream, "The origin that answers what is not stored."),
+      Key(
+        "domain.upstream", \.upstreamList, refusal: UpstreamList.refusal,
+        "The origin that answers what is not stored: one URL, or several, \"URL weight=2\"."),
       Key(
         "domain.folder", \.folder, refusal: pathRefusal, "A folder of canned answers, relative to this file."),
       Key("domain.policy", \.policy, "How stored responses and the origin are weighed."),
@@ -238,7 +240,7 @@ extension KeyTable {
     return nil
   }
 
-  @Sendable private static func pathRefusal(_ path: String?) -> String? {
+  @Sendable static func pathRefusal(_ path: String?) -> String? {
     path?.isEmpty == true ? "it names no file" : nil
   }
 

@@ -27,19 +27,6 @@ extension Configuration.Server {
   }
 }
 
-extension UpstreamURL: KeyValue {
-  static var expectation: String { "a URL such as \"https://api.example.org\"" }
-  static func read(_ node: Node) throws(KeyFailure) -> UpstreamURL {
-    guard let text = node.string else { throw .mismatch(nearest: nil) }
-    do {
-      return try UpstreamURL(text)
-    } catch {
-      throw .refused(value: text.quoted, because: error.description)
-    }
-  }
-  var toml: String? { description.quoted }
-}
-
 extension HostPattern: KeyValue {
   static var expectation: String { "a host name, or \"*.\" and one, without a port" }
   static func read(_ node: Node) throws(KeyFailure) -> HostPattern {

@@ -32,7 +32,7 @@ extension Configuration {
     var findings = Findings(file: Findings.commandLine)
     var configuration = applying(overrides, findings: &findings)
     configuration.check(&findings)
-    configuration.readSecrets(SecretSources(folder: ""), findings: &findings)
+    configuration.consultSurroundings(SecretSources(folder: ""), findings: &findings)
     try findings.settle()
     return configuration
   }

@@ -51,6 +51,12 @@ struct SecretSources {
 }
 
 extension Configuration {
+  /// Fills in what the environment and files say: secrets, and the proxies that lead to origins.
+  mutating func consultSurroundings(_ sources: SecretSources, findings: inout Findings) {
+    readSecrets(sources, findings: &findings)
+    chooseProxies(sources.environment, findings: &findings)
+  }
+
   /// Reads every secret that a domain names.
   mutating func readSecrets(_ sources: SecretSources, findings: inout Findings) {
     for index in domains.indices {

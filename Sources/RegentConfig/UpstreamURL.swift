@@ -14,13 +14,22 @@ public struct UpstreamURL: Sendable, Hashable {
   public let port: UInt16
   /// The path before every request's own: empty, or with a slash in front and none at its end.
   public let basePath: String
+  /// The path of the Unix socket that leads there, in place of host and port.
+  public let socket: String?
 
-  /// The origin at `text`, such as "https://api.example.org/v1"; throws one sentence about what is wrong.
+  /// The origin at `text`, such as "https://api.example.org/v1", "unix:/run/app.sock", or the same with a path,
+  /// "http://unix:/run/app.sock:/v1"; throws one sentence about what is wrong.
   public init(_ text: String) throws(Refusal) {
     guard text.utf8.allSatisfy({ 0x21...0x7E ~= $0 && !Self.unwise.contains($0) }) else {
       throw Refusal("a URL holds only visible ASCII characters, without quotes, brackets or backslashes")
     }
-    let (scheme, rest) = try Self.scheme(of: text)
+    let (scheme, rest) = try Self.scheme(of: text.hasPrefix("unix:/") ? "http://\(text)" : text)
+    guard !rest.hasPrefix("unix:/") else {
+      (socket, basePath) = try Self.socketAndPath(rest.dropFirst(5))
+      (self.scheme, host, port) = (scheme, "localhost", scheme.defaultPort)
+      return
+    }
+    socket = nil
     let slash = rest.firstIndex(of: "/") ?? rest.endIndex
     guard !rest.contains("?"), !rest.contains("#") else {
       throw Refusal("an upstream has no query and no fragment")
@@ -41,7 +50,21 @@ public struct UpstreamURL: Sendable, Hashable {
       let prefix = scheme.rawValue + "://"
       if text.lowercased().hasPrefix(prefix) { return (scheme, text.dropFirst(prefix.count)) }
     }
-    throw Refusal("an upstream begins with http:// or https://")
+    throw Refusal("an upstream begins with http://, https:// or unix:/")
+  }
+
+  /// A socket's path, and what may stand behind it and a colon.
+  private static func socketAndPath(_ text: Substring) throws(Refusal) -> (String, String) {
+    let colon = text.firstIndex(of: ":") ?? text.endIndex
+    guard !text.contains("?"), !text.contains("#") else {
+      throw Refusal("an upstream has no query and no fragment")
+    }
+    guard text[..<colon].utf8.count <= 107, !text[..<colon].hasSuffix("/") else {
+      throw Refusal("a socket's path has at most 107 bytes and names no folder")
+    }
+    let path = text[colon...].dropFirst()
+    guard path.isEmpty || path.first == "/" else { throw Refusal("behind a socket's path comes :/PATH") }
+    return (String(text[..<colon]), try basePath(path))
   }
 
   private static func hostAndPort(_ authority: Substring) throws(Refusal) -> (String, Substring?) {
@@ -87,5 +110,8 @@ extension UpstreamURL: CustomStringConvertible {
     port == scheme.defaultPort ? bracketedHost : "\(bracketedHost):\(port)"
   }
 
-  public var description: String { "\(scheme.rawValue)://\(authority)\(basePath)" }
+  public var description: String {
+    guard let socket else { return "\(scheme.rawValue)://\(authority)\(basePath)" }
+    return "\(scheme.rawValue)://unix:\(socket)\(basePath.isEmpty ? "" : ":\(basePath)")"
+  }
 }

@@ -35,6 +35,11 @@ public struct MessageWriter: Sendable {
     bytes.append(contentsOf: " HTTP/1.1\r\n".utf8)
   }
 
+  /// The request line that asks a proxy for a tunnel to `destination`, a host and a port (RFC 9112 section 3.2.3).
+  public mutating func connectRequest(to destination: [UInt8]) {
+    requestLine(.connect, target: destination[...])
+  }
+
   /// A line under a known name; ``FieldName/other`` has no spelling and is not written.
   public mutating func field(_ name: FieldName, _ value: FieldValue) {
     guard name != .other else { return }

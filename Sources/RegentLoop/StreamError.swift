@@ -12,6 +12,8 @@ public enum StreamError: Error, Sendable, Equatable {
   case nameNotFound(String)
   /// The resolver did not answer in time.
   case nameTimedOut
+  /// The outgoing proxy opened no tunnel: what it did instead.
+  case proxyRefused(String)
   /// The TLS handshake or a TLS record failed.
   case tls(TLSFailure)
   /// The peer ended the connection without TLS's close_notify: what came before may be cut short.
@@ -39,6 +41,7 @@ extension StreamError: CustomStringConvertible {
     case .closed: "closed"
     case .system(let error): error.description
     case .nameNotFound(let reason): "name not found: \(reason)"
+    case .proxyRefused(let reason): "the outgoing proxy opened no tunnel: \(reason)"
     case .nameTimedOut: "the name was not resolved in time"
     case .tls(.certificate(let reason)): "certificate refused: \(reason)"
     case .tls(.handshake(let reason)): "TLS handshake failed: \(reason)"

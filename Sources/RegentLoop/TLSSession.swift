@@ -70,6 +70,9 @@ import Glibc
     }
   }
 
+  /// Whether an earlier connection's session spared most of the handshake.
+  var isResumed: Bool { unsafe SSL_session_reused(ssl) == 1 }
+
   /// Sends close_notify if that needs no waiting.
   func shutdown() {
     ERR_clear_error()
@@ -93,6 +96,9 @@ extension ByteStream {
       }
     }
   }
+
+  /// Whether the TLS handshake was a short one.
+  public var isResumed: Bool { tls?.isResumed == true }
 
   /// Lets the context remember the TLS session for the next handshake.
   public func rememberSession(in context: TLSContext) {

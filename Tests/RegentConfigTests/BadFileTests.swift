@@ -135,7 +135,8 @@ struct BadFileTests {
       #"r.toml:2: "domain.name" cannot be "regent": this name is Regent's own"#),
     BadFile(
       "[[domain]]\nname = 'a'\nupstream = 'ftp://a'",
-      #"r.toml:3: "domain.upstream" cannot be "ftp://a": an upstream begins with http:// or https://"#),
+      #"r.toml:3: "domain.upstream" cannot be "ftp://a": an upstream begins with http://, https:// or unix:/"#
+    ),
     BadFile(
       "[[domain]]\nname = 'a'\nupstream = 'http://u:p@a'",
       #"r.toml:3: "domain.upstream" cannot be "http://u:p@a": an upstream has no user or password"#),

@@ -86,7 +86,7 @@ struct ContradictionTests {
         [limits]
         line = "64 KiB"
         """,
-        #"r.toml:3: "domain.upstream" cannot be "nowhere": an upstream begins with http:// or https://"#,
+        #"r.toml:3: "domain.upstream" cannot be "nowhere": an upstream begins with http://, https:// or unix:/"#,
         #"r.toml:4: "domain.name" is missing"#,
         #"r.toml:5: unknown key "domain.nmae" (did you mean "domain.name"?)"#,
         #"r.toml:7: "memory.size" must be a size such as "64 KiB", not "much""#,

@@ -34,6 +34,7 @@ struct FailureTests {
     Row(.malformedRequest("No."), 400, "http_request_error", false),
     Row(.loopDetected, 508, "proxy_loop_detected", false),
     Row(.nameNotFound("no such name"), 502, "dns_error", true),
+    Row(.proxyRefused("it answered 407"), 502, "destination_unavailable", true),
     Row(.nameTimedOut, 504, "dns_timeout", true),
     Row(.connectionRefused, 502, "connection_refused", true),
     Row(.connectionTimedOut, 504, "connection_timeout", true),
@@ -77,7 +78,7 @@ struct FailureTests {
 
   @Test("of every kind is in the table")
   func complete() {
-    #expect(Set(Self.rows.map { Self.kind($0.failure) }) == Set(1...24))
+    #expect(Set(Self.rows.map { Self.kind($0.failure) }) == Set(1...25))
   }
 
   // A new failure breaks the build here, and then belongs into the table.
@@ -107,6 +108,7 @@ struct FailureTests {
     case .loopDetected: 22
     case .nameTimedOut: 23
     case .tunnelsExhausted: 24
+    case .proxyRefused: 25
     }
   }
 
@@ -129,6 +131,7 @@ struct FailureTests {
     "while connecting is what the stream's error means",
     arguments: [
       (.timedOut, .connectionTimedOut), (.nameTimedOut, .nameTimedOut),
+      (.proxyRefused("no"), .proxyRefused("no")),
       (.nameNotFound("none"), .nameNotFound("none")),
       (.tls(.handshake("no")), .tls(.handshake("no"))),
       (.system(SystemError(call: "connect", code: 111)), .connectionRefused),

@@ -27,16 +27,31 @@ final class Authority: Sendable {
         + ["-out", folder.path("ca.pem")])
   }
 
+  /// The authority's own certificate.
+  var file: String { folder.path("ca.pem") }
+
   /// A leaf for a DNS name; a negative number of days makes one that has expired.
   func leaf(for name: String, days: Int = 2) throws -> Certificate {
+    try leaf(subject: name, extensions: "subjectAltName=DNS:\(name)", days: days)
+  }
+
+  /// A leaf with any extensions, in OpenSSL's words. `issuer` signs it in the authority's place.
+  func leaf(
+    subject: String, extensions: String, days: Int = 2, issuer: Certificate? = nil
+  ) throws -> Certificate {
     let id = UUID().uuidString
-    try openssl(["req", "-new", "-subj", "/CN=\(name)"] + newKey(id) + ["-out", folder.path("\(id).csr")])
-    let extensions = try folder.write("subjectAltName=DNS:\(name)\n", to: "\(id).ext")
+    try openssl(
+      ["req", "-new", "-subj", "/CN=\(subject)"] + newKey(id) + ["-out", folder.path("\(id).csr")])
+    let file = try folder.write(extensions + "\n", to: "\(id).ext")
     try openssl([
-      "x509", "-req", "-in", folder.path("\(id).csr"), "-CA", folder.path("ca.pem"),
-      "-CAkey", folder.path("ca.key"), "-CAcreateserial", "-days", "\(days)", "-extfile", extensions,
+      "x509", "-req", "-in", folder.path("\(id).csr"), "-CA", issuer?.chain ?? folder.path("ca.pem"),
+      "-CAkey", issuer?.key ?? folder.path("ca.key"), "-CAcreateserial", "-days", "\(days)", "-extfile", file,
       "-out", folder.path("\(id).pem"),
     ])
+    if let issuer {
+      let chain = contents(of: folder.path("\(id).pem")) + contents(of: issuer.chain)
+      _ = try folder.write(chain, to: "\(id).pem")
+    }
     return Certificate(chain: folder.path("\(id).pem"), key: folder.path("\(id).key"), folder: folder)
   }
 
