@@ -80,18 +80,22 @@ extension Chain {
       let finished = await finish(response, asked, from: place)
       // Those who wait have something better than an error that nobody may store, or ask once more.
       if response.isTrouble, response.storability != .store || finished.isStale {
-        flights.failed(ticket, .originTrouble(response.status), now: now(request))
+        fail(ticket, .originTrouble(response.status), request)
         return finished
       }
       return land(ticket, finished, asked)
     case .failed(let error, let asked):
-      flights.failed(ticket, error as? Failure ?? .provider("\(error)"), now: now(request))
+      fail(ticket, error as? Failure ?? .provider("\(error)"), request)
       return recover(from: error, asked)
     }
   }
 
+  func fail(_ ticket: FlightTicket, _ failure: Failure, _ request: Request) {
+    flights.failed(ticket, failure, now: now(request))
+  }
+
   /// Lets others have a response, where they may.
-  private func land(_ ticket: FlightTicket, _ response: Response, _ request: Request) -> Response {
+  func land(_ ticket: FlightTicket, _ response: Response, _ request: Request) -> Response {
     let now = now(request)
     let isArriving = response.body.isArriving
     let isShareable = response.storability == .store
