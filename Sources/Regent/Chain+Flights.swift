@@ -17,14 +17,16 @@ extension Request {
 }
 
 extension Chain {
-  /// The answer to a request that the cache at `index` let pass, from one fetch for all who ask for the same.
+  /// The answer to a request that the cache at `index` let pass, and that does not simply lead.
   ///
   /// - Parameter asked: The request before it learned anything from that cache.
-  func fly(_ request: Request, asked: Request, from index: Int) async -> Response {
+  func fly(_ request: Request, _ beginning: FlightBeginning, asked: Request, from index: Int) async
+    -> Response
+  {
     var request = request
     var hasLookedAgain = false
     var mayTryAgain = true
-    var beginning = flights.begin(request, hasLookedAgain: false)
+    var beginning = beginning
     while true {
       switch beginning {
       case .unshared: return await answerUnshared(request, after: index)
@@ -77,21 +79,30 @@ extension Chain {
   private func lead(_ ticket: FlightTicket, _ request: Request, after index: Int) async -> Response {
     switch await walk(request, after: index) {
     case .answered(let response, let asked, let place):
+      let isTrouble = response.isTrouble
       let finished = await finish(response, asked, from: place)
-      // Those who wait have something better than an error that nobody may store, or ask once more.
-      if response.isTrouble, response.storability != .store || finished.isStale {
-        fail(ticket, .originTrouble(response.status), request)
-        return finished
-      }
-      return land(ticket, finished, asked)
+      return settle(ticket, finished, isTrouble: isTrouble, asked)
     case .failed(let error, let asked):
-      fail(ticket, error as? Failure ?? .provider("\(error)"), request)
+      fail(ticket, error, request)
       return recover(from: error, asked)
     }
   }
 
-  func fail(_ ticket: FlightTicket, _ failure: Failure, _ request: Request) {
-    flights.failed(ticket, failure, now: now(request))
+  /// Ends a leader's duty with its response.
+  ///
+  /// - Parameter isTrouble: Whether the origin's own response was one that says nothing of the resource: those who wait
+  ///   have something better than an error that nobody may store, or ask once more.
+  func settle(_ ticket: FlightTicket, _ response: Response, isTrouble: Bool, _ request: Request) -> Response {
+    guard isTrouble, response.storability != .store || response.isStale else {
+      return land(ticket, response, request)
+    }
+    let status = response.cacheStatus.fwdStatus.map(Int.init) ?? response.status
+    fail(ticket, Failure.originTrouble(status), request)
+    return response
+  }
+
+  func fail(_ ticket: FlightTicket, _ error: any Error, _ request: Request) {
+    flights.failed(ticket, error as? Failure ?? .provider("\(error)"), now: now(request))
   }
 
   /// Lets others have a response, where they may.

@@ -30,13 +30,13 @@ extension Chain {
     case .answered(let response, let asked, let index):
       // An origin in trouble says nothing of the resource, even where its words may be stored (RFC 5861 section 3).
       let isTrouble = response.isTrouble
-      if isTrouble, let ticket { fail(ticket, .originTrouble(response.status), request) }
+      if isTrouble, let ticket { fail(ticket, Failure.originTrouble(response.status), request) }
       let stream = isTrouble ? response.leftUnread() : await take(response, asked, ticket, from: index)
       guard let stream else { return !isTrouble }
       if case .finished = await stream.completion() { return !isTrouble }
       return false
     case .failed(let error, _):
-      if let ticket { fail(ticket, error as? Failure ?? .provider("\(error)"), request) }
+      if let ticket { fail(ticket, error, request) }
       return false
     }
   }

@@ -48,25 +48,34 @@ public final class Chain: Sendable {
   /// The answer to a request. Never fails: what goes wrong becomes an answer that says so.
   public func respond(to request: Request) async -> Response {
     var request = request
+    // Where it leads a flight: most that a cache lets pass do, and nobody follows.
+    var ticket: FlightTicket?
     if let refusal = request.routed.refusal { return refusal.response(to: request) }
     for index in links.indices where links[index].domains.contains(number: request.domain.number) {
       do {
         let response = try await links[index].provider.perform(request)
         request.meters.providers[index].answered.add(1)
         if index == 0, response.revalidation == nil { return response }
-        return await finish(response, request, from: index)
+        let isTrouble = response.isTrouble
+        let finished = await finish(response, request, from: index)
+        return ticket.map { settle($0, finished, isTrouble: isTrouble, request) } ?? finished
       } catch let unhandled as Unhandled {
         request.meters.providers[index].passed.add(1)
         let asked = request
         request = request.learning(unhandled)
-        if links[index].handler != nil, request.mayFly {
-          return await fly(request, asked: asked, from: index)
+        guard ticket == nil, links[index].handler != nil, request.mayFly else { continue }
+        let beginning = flights.begin(request, hasLookedAgain: false)
+        guard case .leads(let own) = beginning else {
+          return await fly(request, beginning, asked: asked, from: index)
         }
+        ticket = own
       } catch {
         request.meters.providers[index].errors.add(1)
+        if let ticket { fail(ticket, error, request) }
         return recover(from: error, request)
       }
     }
+    if let ticket { fail(ticket, Failure.unhandled, request) }
     return recover(from: Failure.unhandled, request)
   }
 
