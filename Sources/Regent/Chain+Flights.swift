@@ -124,11 +124,22 @@ extension Chain {
     return response
   }
 
-  /// Ends a flight with its body. What a cache keeps it has stored by then: it began to wait before.
+  /// Ends a flight with its body, or when a store lets go of it. What a cache keeps it has stored by then: it began to wait
+  /// before.
   private func end(_ ticket: FlightTicket, with stream: BodyStream, _ request: Request) {
-    Task(executorPreference: EventLoop.current) { [flights] in
-      _ = await stream.completion()
+    if !stream.isKept { keepPace(of: stream) }
+    Task(executorPreference: EventLoop.current) { [self] in
+      if case .tooLarge = await stream.completion() { keepPace(of: stream) }
       flights.ended(ticket, now: EventLoop.current?.clock.now ?? request.now)
+    }
+  }
+
+  /// Sees to it that nobody holds the other readers of a body for good that nobody keeps.
+  private func keepPace(of stream: BodyStream) {
+    guard let loop = EventLoop.current else { return }
+    let patience = flights.rules.patience
+    Task(executorPreference: loop) { [weak stream] in
+      repeat { await loop.sleep(for: patience) } while stream?.whilePassed() == true
     }
   }
 

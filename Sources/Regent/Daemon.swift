@@ -93,7 +93,7 @@ public enum Daemon {
     let meters = group.loops.map { _ in
       LoopMeters(domains: domains.count, providers: configuration.providers.count + 1)
     }
-    let flights = Flights(FlightRules(configuration.flights))
+    let flights = Flights(FlightRules(configuration))
     let resolver = try Resolver(
       lifetime: configuration.timeouts.names, missingLifetime: configuration.timeouts.missingNames,
       bound: configuration.limits.names)

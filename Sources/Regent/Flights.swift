@@ -13,11 +13,15 @@ struct FlightRules: Sendable, Equatable {
   var followers = 10_000
   /// How long a key is remembered whose response was not to be shared.
   var unshared = Duration.seconds(120)
+  /// How long a reader of a body that is not kept may take less than a window while others wait.
+  var patience = Duration.seconds(30)
 }
 
 extension FlightRules {
-  init(_ configured: Configuration.Flights) {
-    (lease, followers, unshared) = (configured.lease, configured.followers, configured.hitForMiss)
+  init(_ configured: Configuration) {
+    let flights = configured.flights
+    (lease, followers, unshared) = (flights.lease, flights.followers, flights.hitForMiss)
+    patience = configured.timeouts.writeStall
   }
 }
 

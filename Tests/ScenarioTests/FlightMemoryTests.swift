@@ -49,6 +49,45 @@ extension UnderLoad {
       #expect(largest.value - before < (stage.daemon.isSanitized ? 1 << 30 : 32 << 20))
       #expect(try eventually { try stage.flight("in-the-air") == 0 })
     }
+
+    @Test("is not held up for good by one who hardly reads")
+    func trickle() throws {
+      let gate = Gate()
+      let pattern = Pattern(for: "/large")
+      let stage = try Stage(set: [Setting.writeStall("500ms")], memory: "16 MiB") { _, connection in
+        try gate.wait()
+        try connection.send("HTTP/1.1 200 OK\r\n\(FlightTests.kept)\r\nContent-Length: \(Self.size)\r\n\r\n")
+        for offset in stride(from: 0, to: Self.size, by: Self.piece) {
+          try connection.send(pattern.bytes(from: offset, count: Self.piece))
+        }
+      }
+      let clients = try stage.crowd(2, "/large")
+      let trickling = Handed(try stage.daemon.connect(receiveBuffer: 4096))
+      try trickling.client.request("GET", "/large")
+      #expect(try eventually { try stage.flight("followers") == 2 })
+      gate.open()
+      let isOver = Shared(false)
+      let worker = Worker {
+        let pause = DispatchSemaphore(value: 0)
+        while !isOver.value {
+          _ = try trickling.client.socket.receive(upTo: 512)
+          _ = pause.wait(timeout: .now() + .milliseconds(10))
+        }
+      }
+      let handed = clients.map { Handed($0) }
+      try concurrently(clients.count) { number in
+        var offset = 0
+        _ = try handed[number].client.response { piece in
+          guard pattern.matches(piece, at: offset) else { throw WireError.malformed("at \(offset)") }
+          offset += piece.count
+        }
+        #expect(offset == Self.size)
+      }
+      isOver.update { $0 = true }
+      // Its connection is cut: what it gets ends with an error.
+      _ = try? worker.finish()
+      #expect(stage.origin.requests.count == 1)
+    }
   }
 }
 
