@@ -92,7 +92,9 @@ extension Chain {
   ///
   /// - Parameter isTrouble: Whether the origin's own response was one that says nothing of the resource: those who wait
   ///   have something better than an error that nobody may store, or ask once more.
-  func settle(_ ticket: FlightTicket, _ response: Response, isTrouble: Bool, _ request: Request) -> Response {
+  func settle(
+    _ ticket: FlightTicket, _ response: consuming Response, isTrouble: Bool, _ request: Request
+  ) -> Response {
     guard isTrouble, response.storability != .store || response.isStale else {
       return land(ticket, response, request)
     }
@@ -106,17 +108,22 @@ extension Chain {
   }
 
   /// Lets others have a response, where they may.
-  func land(_ ticket: FlightTicket, _ response: Response, _ request: Request) -> Response {
+  func land(_ ticket: FlightTicket, _ response: consuming Response, _ request: Request) -> Response {
     let now = now(request)
     let isArriving = response.body.isArriving
     let isShareable = response.storability == .store
-    if !isArriving, flights.endedAlone(ticket, isShareable: isShareable, now: now) { return response }
+    // What another cache had stored says nothing of what origins let share.
+    let isRemembered = !isShareable && response.cacheStatus.outcome != .hit
+    if !isArriving,
+      flights.endedAlone(ticket, isShareable: isShareable, isRemembered: isRemembered, now: now)
+    {
+      return response
+    }
     let wall = EventLoop.current?.clock.wall ?? request.wall
-    guard isShareable, let shared = SharedResponse(response, to: request, now: wall) else {
+    guard isShareable, let shared = SharedResponse(copy response, to: request, now: wall) else {
       flights.refused(ticket, isRemembered: response.cacheStatus.outcome != .hit, now: now)
       return response
     }
-    var response = response
     // Whoever joins may read, and let go of the beginning, before this response's own turn comes.
     if isArriving { response.seat = shared.seat() }
     flights.landed(ticket, shared, isArriving: isArriving, now: now)

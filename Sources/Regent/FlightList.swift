@@ -65,8 +65,10 @@ struct FlightList: Sendable {
 
   /// Takes one out; the last one takes its place.
   mutating func remove(at index: Int) {
-    hashes.swapAt(index, hashes.count - 1)
-    entries.swapAt(index, entries.count - 1)
+    if index != hashes.count - 1 {
+      hashes.swapAt(index, hashes.count - 1)
+      entries.swapAt(index, entries.count - 1)
+    }
     hashes.removeLast()
     entries.removeLast()
   }

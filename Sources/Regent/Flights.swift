@@ -81,10 +81,14 @@ final class Flights: Sendable {
   static let afterglow: Int64 = 1_000_000_000
 
   let rules: FlightRules
+  private let unshared: Int64
   // Each guards the flights of some keys, for a few operations on tables; no task is resumed under it.
   private let shards = InlineArray<64, Lock<Shard>> { _ in Lock(Shard()) }
 
-  init(_ rules: FlightRules = FlightRules()) { self.rules = rules }
+  init(_ rules: FlightRules = FlightRules()) {
+    self.rules = rules
+    unshared = rules.unshared.nanoseconds
+  }
 
   private static func place(_ key: RecordKey) -> Int { Int(truncatingIfNeeded: key.hash >> 58) }
 
@@ -157,18 +161,19 @@ final class Flights: Sendable {
   }
 
   /// A leader's response is here as a whole. True where nobody waits for it: then the flight is over.
-  func endedAlone(_ ticket: FlightTicket, isShareable: Bool, now: Int64) -> Bool {
+  func endedAlone(_ ticket: FlightTicket, isShareable: Bool, isRemembered: Bool, now: Int64) -> Bool {
     change(ticket.key) { shard in
       guard let index = shard.flights.index(of: ticket) else { return true }
       guard shard.flights[index].flight.isLonely else { return false }
       shard.remove(at: index, now: now)
-      if isShareable { shard.unshared.forget(ticket.key) } else { note(&shard, ticket.key, now) }
+      if isShareable { shard.unshared.forget(ticket.key) }
+      if isRemembered { note(&shard, ticket.key, now) }
       return true
     }
   }
 
   private func note(_ shard: inout Shard, _ key: RecordKey, _ now: Int64) {
-    shard.unshared.note(key, until: now &+ rules.unshared.nanoseconds)
+    shard.unshared.note(key, until: now &+ unshared)
   }
 
   /// A leader's response may not be shared: all who wait go on at once, and the key is remembered.
