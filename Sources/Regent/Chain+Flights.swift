@@ -17,14 +17,16 @@ extension Request {
 }
 
 extension Chain {
-  /// The answer to a request that the cache at `index` let pass, from one fetch for all who ask for the same.
+  /// The answer to a request that the cache at `index` let pass, and that does not simply lead.
   ///
   /// - Parameter asked: The request before it learned anything from that cache.
-  func fly(_ request: Request, asked: Request, from index: Int) async -> Response {
+  func fly(_ request: Request, _ beginning: FlightBeginning, asked: Request, from index: Int) async
+    -> Response
+  {
     var request = request
     var hasLookedAgain = false
     var mayTryAgain = true
-    var beginning = flights.begin(request, hasLookedAgain: false)
+    var beginning = beginning
     while true {
       switch beginning {
       case .unshared: return await answerUnshared(request, after: index)
@@ -77,31 +79,51 @@ extension Chain {
   private func lead(_ ticket: FlightTicket, _ request: Request, after index: Int) async -> Response {
     switch await walk(request, after: index) {
     case .answered(let response, let asked, let place):
+      let isTrouble = response.isTrouble
       let finished = await finish(response, asked, from: place)
-      // Those who wait have something better than an error that nobody may store, or ask once more.
-      if response.isTrouble, response.storability != .store || finished.isStale {
-        flights.failed(ticket, .originTrouble(response.status), now: now(request))
-        return finished
-      }
-      return land(ticket, finished, asked)
+      return settle(ticket, finished, isTrouble: isTrouble, asked)
     case .failed(let error, let asked):
-      flights.failed(ticket, error as? Failure ?? .provider("\(error)"), now: now(request))
+      fail(ticket, error, request)
       return recover(from: error, asked)
     }
   }
 
+  /// Ends a leader's duty with its response.
+  ///
+  /// - Parameter isTrouble: Whether the origin's own response was one that says nothing of the resource: those who wait
+  ///   have something better than an error that nobody may store, or ask once more.
+  func settle(
+    _ ticket: FlightTicket, _ response: consuming Response, isTrouble: Bool, _ request: Request
+  ) -> Response {
+    guard isTrouble, response.storability != .store || response.isStale else {
+      return land(ticket, response, request)
+    }
+    let status = response.cacheStatus.fwdStatus.map(Int.init) ?? response.status
+    fail(ticket, Failure.originTrouble(status), request)
+    return response
+  }
+
+  func fail(_ ticket: FlightTicket, _ error: any Error, _ request: Request) {
+    flights.failed(ticket, error as? Failure ?? .provider("\(error)"), now: now(request))
+  }
+
   /// Lets others have a response, where they may.
-  private func land(_ ticket: FlightTicket, _ response: Response, _ request: Request) -> Response {
+  func land(_ ticket: FlightTicket, _ response: consuming Response, _ request: Request) -> Response {
     let now = now(request)
     let isArriving = response.body.isArriving
     let isShareable = response.storability == .store
-    if !isArriving, flights.endedAlone(ticket, isShareable: isShareable, now: now) { return response }
+    // What another cache had stored says nothing of what origins let share.
+    let isRemembered = !isShareable && response.cacheStatus.outcome != .hit
+    if !isArriving,
+      flights.endedAlone(ticket, isShareable: isShareable, isRemembered: isRemembered, now: now)
+    {
+      return response
+    }
     let wall = EventLoop.current?.clock.wall ?? request.wall
-    guard isShareable, let shared = SharedResponse(response, to: request, now: wall) else {
+    guard isShareable, let shared = SharedResponse(copy response, to: request, now: wall) else {
       flights.refused(ticket, isRemembered: response.cacheStatus.outcome != .hit, now: now)
       return response
     }
-    var response = response
     // Whoever joins may read, and let go of the beginning, before this response's own turn comes.
     if isArriving { response.seat = shared.seat() }
     flights.landed(ticket, shared, isArriving: isArriving, now: now)
@@ -109,11 +131,22 @@ extension Chain {
     return response
   }
 
-  /// Ends a flight with its body. What a cache keeps it has stored by then: it began to wait before.
+  /// Ends a flight with its body, or when a store lets go of it. What a cache keeps it has stored by then: it began to wait
+  /// before.
   private func end(_ ticket: FlightTicket, with stream: BodyStream, _ request: Request) {
-    Task(executorPreference: EventLoop.current) { [flights] in
-      _ = await stream.completion()
+    if !stream.isKept { keepPace(of: stream) }
+    Task(executorPreference: EventLoop.current) { [self] in
+      if case .tooLarge = await stream.completion() { keepPace(of: stream) }
       flights.ended(ticket, now: EventLoop.current?.clock.now ?? request.now)
+    }
+  }
+
+  /// Sees to it that nobody holds the other readers of a body for good that nobody keeps.
+  private func keepPace(of stream: BodyStream) {
+    guard let loop = EventLoop.current else { return }
+    let patience = flights.rules.patience
+    Task(executorPreference: loop) { [weak stream] in
+      repeat { await loop.sleep(for: patience) } while stream?.whilePassed() == true
     }
   }
 

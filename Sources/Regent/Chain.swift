@@ -16,7 +16,7 @@ public final class Chain: Sendable {
 
   let links: [Link]
   let flights: Flights
-  private let revalidations = Revalidations()
+  let revalidations = Revalidations()
 
   init(_ links: [Link], flights: Flights) {
     self.links = links
@@ -48,25 +48,34 @@ public final class Chain: Sendable {
   /// The answer to a request. Never fails: what goes wrong becomes an answer that says so.
   public func respond(to request: Request) async -> Response {
     var request = request
+    // Where it leads a flight: most that a cache lets pass do, and nobody follows.
+    var ticket: FlightTicket?
     if let refusal = request.routed.refusal { return refusal.response(to: request) }
     for index in links.indices where links[index].domains.contains(number: request.domain.number) {
       do {
         let response = try await links[index].provider.perform(request)
         request.meters.providers[index].answered.add(1)
         if index == 0, response.revalidation == nil { return response }
-        return await finish(response, request, from: index)
+        let isTrouble = response.isTrouble
+        let finished = await finish(response, request, from: index)
+        return ticket.map { settle($0, finished, isTrouble: isTrouble, request) } ?? finished
       } catch let unhandled as Unhandled {
         request.meters.providers[index].passed.add(1)
         let asked = request
         request = request.learning(unhandled)
-        if links[index].handler != nil, request.mayFly {
-          return await fly(request, asked: asked, from: index)
+        guard ticket == nil, links[index].handler != nil, request.mayFly else { continue }
+        let beginning = flights.begin(request, hasLookedAgain: false)
+        guard case .leads(let own) = beginning else {
+          return await fly(request, beginning, asked: asked, from: index)
         }
+        ticket = own
       } catch {
         request.meters.providers[index].errors.add(1)
+        if let ticket { fail(ticket, error, request) }
         return recover(from: error, request)
       }
     }
+    if let ticket { fail(ticket, Failure.unhandled, request) }
     return recover(from: Failure.unhandled, request)
   }
 
@@ -103,7 +112,7 @@ public final class Chain: Sendable {
     return await handBack(response, request, from: index)
   }
 
-  private func handBack(_ response: Response, _ request: Request, from index: Int) async -> Response {
+  func handBack(_ response: Response, _ request: Request, from index: Int) async -> Response {
     var response = response
     for passed in links[..<index].reversed() where passed.domains.contains(number: request.domain.number) {
       guard let handler = passed.handler else { continue }
@@ -142,37 +151,6 @@ public final class Chain: Sendable {
       return response
     }
     return failure.response(to: request)
-  }
-
-  // MARK: Revalidation behind
-
-  /// Asks the providers after a cache for a fresh response, once for each key, however many clients got the stale one.
-  private func revalidate(behind response: Response, _ request: Request, from index: Int) {
-    guard let candidate = response.revalidation, let loop = EventLoop.current,
-      revalidations.begin(request.key, now: request.now)
-    else { return }
-    request.meters.domains[request.domain.number].revalidations.add(1)
-    Task(executorPreference: loop) { [self] in
-      let succeeded = await refresh(request.revalidating(candidate), after: index)
-      revalidations.end(request.key, failedSince: succeeded ? nil : request.now)
-    }
-  }
-
-  /// Whether there was an answer. Without one the stale copy stays, for as long as its window lasts.
-  private func refresh(_ request: Request, after cache: Int) async -> Bool {
-    guard case .answered(let response, let asked, let index) = await walk(request, after: cache) else {
-      return false
-    }
-    return await take(response, asked, from: index)
-  }
-
-  private func take(_ response: Response, _ request: Request, from index: Int) async -> Bool {
-    // An origin in trouble says nothing of the resource, even where its words may be stored (RFC 5861 section 3).
-    if !response.isTrouble { _ = await handBack(response, request, from: index) }
-    response.body.leaveUnread()
-    guard case .stream(let stream) = response.body else { return !response.isTrouble }
-    if case .finished = await stream.completion() { return !response.isTrouble }
-    return false
   }
 }
 

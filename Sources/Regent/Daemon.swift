@@ -109,7 +109,7 @@ public enum Daemon {
         domains: domains.count, providers: configuration.providers.count + 1,
         transfers: configuration.limits.transfers, addresses: configuration.domains.map(\.upstreams.count))
     }
-    let flights = Flights(FlightRules(configuration.flights))
+    let flights = Flights(FlightRules(configuration))
     let resolver = try Resolver(
       lifetime: configuration.timeouts.names, missingLifetime: configuration.timeouts.missingNames,
       bound: configuration.limits.names)

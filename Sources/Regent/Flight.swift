@@ -16,6 +16,9 @@ struct Flight<Follower> {
   /// Whether there is a head that others may use.
   private(set) var isLanded = false
 
+  /// Whether one leads, and nobody waits.
+  var isLonely: Bool { waiting.isEmpty && leading == 1 }
+
   enum Joined: Equatable { case first, further, overflowed }
 
   /// A request for the same came; without room among the waiting it goes on alone.

@@ -13,18 +13,22 @@ struct FlightRules: Sendable, Equatable {
   var followers = 10_000
   /// How long a key is remembered whose response was not to be shared.
   var unshared = Duration.seconds(120)
+  /// How long a reader of a body that is not kept may take less than a window while others wait.
+  var patience = Duration.seconds(30)
 }
 
 extension FlightRules {
-  init(_ configured: Configuration.Flights) {
-    (lease, followers, unshared) = (configured.lease, configured.followers, configured.hitForMiss)
+  init(_ configured: Configuration) {
+    let flights = configured.flights
+    (lease, followers, unshared) = (flights.lease, flights.followers, flights.hitForMiss)
+    patience = configured.timeouts.writeStall
   }
 }
 
 /// The right, and the duty, to fetch for all who wait: each ticket is ended exactly once.
 struct FlightTicket: Sendable {
   let key: RecordKey
-  fileprivate let number: UInt64
+  let number: UInt64
 }
 
 /// What became of a request that waited.
@@ -62,37 +66,31 @@ final class Flights: Sendable {
     let task: Parked<FlightOutcome>
   }
 
-  fileprivate struct Entry {
-    let number: UInt64
-    /// What had been removed under the key when the first leader asked: a later request must not join.
-    let mark: RemovalMark?
-    var flight = Flight<Waiter>()
-    var shared: SharedResponse?
-  }
-
   struct Shard {
-    fileprivate var flights: [RecordKey: Entry] = [:]
-    /// Flights whose key was invalidated since: they have followers still, and nobody joins them.
-    fileprivate var outdated: [UInt64: Entry] = [:]
+    fileprivate var flights = FlightList()
     fileprivate var lastNumber: UInt64 = 0
     fileprivate var unshared = KeyNotes(places: Flights.rememberedKeys / Flights.shardCount)
-    fileprivate var ended = KeyNotes(places: 64)
+    fileprivate var ended = KeyNotes(places: 16)
     var counts = FlightCounts()
   }
 
-  static let shardCount = 16
+  static let shardCount = 64
   /// The most keys that are remembered because their responses are not shared.
   static let rememberedKeys = 16_384
   /// How long after a flight's end a request that missed the cache before it looks again, in nanoseconds.
   static let afterglow: Int64 = 1_000_000_000
 
   let rules: FlightRules
+  private let unshared: Int64
   // Each guards the flights of some keys, for a few operations on tables; no task is resumed under it.
-  private let shards = InlineArray<16, Lock<Shard>> { _ in Lock(Shard()) }
+  private let shards = InlineArray<64, Lock<Shard>> { _ in Lock(Shard()) }
 
-  init(_ rules: FlightRules = FlightRules()) { self.rules = rules }
+  init(_ rules: FlightRules = FlightRules()) {
+    self.rules = rules
+    unshared = rules.unshared.nanoseconds
+  }
 
-  private static func place(_ key: RecordKey) -> Int { Int(truncatingIfNeeded: key.hash >> 60) }
+  private static func place(_ key: RecordKey) -> Int { Int(truncatingIfNeeded: key.hash >> 58) }
 
   private func change<Result: Sendable>(_ key: RecordKey, _ body: (inout Shard) -> Result) -> Result {
     shards[Self.place(key)].withLock { body(&$0) }
@@ -105,10 +103,7 @@ final class Flights: Sendable {
   /// - Parameter hasLookedAgain: Whether it has followed ``FlightBeginning/lookAgain`` before.
   func begin(_ request: Request, hasLookedAgain: Bool) -> FlightBeginning {
     change(request.key) { shard in
-      if let entry = shard.flights[request.key], !entry.isOutdated(for: request) {
-        guard let shared = entry.shared else { return .inTheAir }
-        return .arriving(shared, FlightTicket(key: request.key, number: entry.number))
-      }
+      if let found = shard.found(by: request) { return found }
       if shard.unshared.holds(request.key, now: request.now) {
         shard.counts.unshared += 1
         return .unshared
@@ -124,11 +119,10 @@ final class Flights: Sendable {
   /// A request cannot use what arrives: it leads a flight in that one's place, unless another one has begun already.
   func replace(_ ticket: FlightTicket, _ request: Request) -> FlightBeginning {
     change(request.key) { shard in
-      if let entry = shard.flights[request.key], entry.number != ticket.number,
-        !entry.isOutdated(for: request)
+      if let index = shard.flights.index(of: request.key), shard.flights[index].number != ticket.number,
+        let found = shard.found(by: request)
       {
-        guard let shared = entry.shared else { return .inTheAir }
-        return .arriving(shared, FlightTicket(key: request.key, number: entry.number))
+        return found
       }
       return .leads(shard.lead(request))
     }
@@ -167,18 +161,19 @@ final class Flights: Sendable {
   }
 
   /// A leader's response is here as a whole. True where nobody waits for it: then the flight is over.
-  func endedAlone(_ ticket: FlightTicket, isShareable: Bool, now: Int64) -> Bool {
+  func endedAlone(_ ticket: FlightTicket, isShareable: Bool, isRemembered: Bool, now: Int64) -> Bool {
     change(ticket.key) { shard in
-      guard let entry = shard.entry(ticket) else { return true }
-      guard entry.flight.waiting.isEmpty, entry.flight.leading == 1 else { return false }
-      shard.remove(ticket, now: now)
-      if isShareable { shard.unshared.forget(ticket.key) } else { note(&shard, ticket.key, now) }
+      guard let index = shard.flights.index(of: ticket) else { return true }
+      guard shard.flights[index].flight.isLonely else { return false }
+      shard.remove(at: index, now: now)
+      if isShareable { shard.unshared.forget(ticket.key) }
+      if isRemembered { note(&shard, ticket.key, now) }
       return true
     }
   }
 
   private func note(_ shard: inout Shard, _ key: RecordKey, _ now: Int64) {
-    shard.unshared.note(key, until: now &+ rules.unshared.nanoseconds)
+    shard.unshared.note(key, until: now &+ unshared)
   }
 
   /// A leader's response may not be shared: all who wait go on at once, and the key is remembered.
@@ -199,7 +194,7 @@ final class Flights: Sendable {
 
   /// The body has ended, in whatever way: nobody joins any more.
   func ended(_ ticket: FlightTicket, now: Int64) {
-    change(ticket.key) { $0.remove(ticket, now: now) }
+    change(ticket.key) { $0.ended(ticket, now: now) }
   }
 
   /// A key whose responses were not shared has one that may be.
@@ -218,9 +213,8 @@ final class Flights: Sendable {
     var figures = FlightFigures()
     for place in shards.indices {
       shards[place].withLock { shard in
-        figures.inTheAir += shard.flights.count + shard.outdated.count
-        figures.waiting += shard.flights.values.reduce(0) { $0 + $1.flight.waiting.count }
-        figures.waiting += shard.outdated.values.reduce(0) { $0 + $1.flight.waiting.count }
+        figures.inTheAir += shard.flights.count
+        figures.waiting += shard.flights.waiting
         figures.rememberedKeys += shard.unshared.count(now: now)
         figures.counts.add(shard.counts)
       }
@@ -229,36 +223,24 @@ final class Flights: Sendable {
   }
 }
 
-extension Flights.Entry {
-  fileprivate func isOutdated(for request: Request) -> Bool {
-    guard let mark, let asked = request.mark else { return false }
-    return asked.isLater(than: mark)
-  }
-}
-
-// One method for each event; each changes the tables and hands out whom to wake.
+// One method for each event; each changes the list and hands out whom to wake.
 extension Flights.Shard {
+  /// What a request finds in the air; nil where there is nothing that it may join.
+  fileprivate func found(by request: Request) -> FlightBeginning? {
+    guard let index = flights.index(of: request.key), !flights[index].isOutdated(for: request) else {
+      return nil
+    }
+    guard let shared = flights[index].shared else { return .inTheAir }
+    return .arriving(shared, FlightTicket(key: request.key, number: flights[index].number))
+  }
+
   fileprivate mutating func lead(_ request: Request) -> FlightTicket {
-    lastNumber += 1
+    lastNumber &+= 1
     counts.led += 1
-    if let old = flights[request.key], !old.flight.waiting.isEmpty { outdated[old.number] = old }
-    flights[request.key] = Flights.Entry(number: lastNumber, mark: request.mark)
+    // Who follows that one still does; nobody joins it any more.
+    if let index = flights.index(of: request.key) { flights[index].isOpen = false }
+    flights.append(FlightEntry(key: request.key, number: lastNumber, mark: request.mark))
     return FlightTicket(key: request.key, number: lastNumber)
-  }
-
-  fileprivate func entry(_ ticket: FlightTicket) -> Flights.Entry? {
-    if let entry = flights[ticket.key], entry.number == ticket.number { return entry }
-    return outdated[ticket.number]
-  }
-
-  /// Changes the ticket's flight, unless that is over.
-  private mutating func change<Result>(
-    _ ticket: FlightTicket, _ body: (inout Flights.Entry) -> Result
-  ) -> Result? {
-    // Both were found a moment before, under the same lock.
-    if flights[ticket.key]?.number == ticket.number { return body(&flights[ticket.key]!) }
-    if outdated[ticket.number] != nil { return body(&outdated[ticket.number]!) }
-    return nil
   }
 
   fileprivate enum Joined {
@@ -268,26 +250,27 @@ extension Flights.Shard {
   }
 
   fileprivate mutating func join(_ waiter: Flights.Waiter, limit: Int) -> Joined {
-    let key = waiter.request.key
-    guard let entry = flights[key], entry.shared == nil, !entry.isOutdated(for: waiter.request) else {
-      return .no(.missed)
-    }
-    let ticket = FlightTicket(key: key, number: entry.number)
-    switch change(ticket, { $0.flight.joined(waiter, limit: limit) }) {
+    guard let index = flights.index(of: waiter.request.key), flights[index].shared == nil,
+      !flights[index].isOutdated(for: waiter.request)
+    else { return .no(.missed) }
+    let ticket = FlightTicket(key: waiter.request.key, number: flights[index].number)
+    switch flights[index].flight.joined(waiter, limit: limit) {
     case .first:
       counts.followed += 1
       return .waits(ticket)
     case .further:
       counts.followed += 1
       return .waits(nil)
-    case .overflowed, nil:
+    case .overflowed:
       counts.overflowed += 1
       return .no(.released)
     }
   }
 
   fileprivate mutating func leaseExpired(_ ticket: FlightTicket) -> Flights.Waiter? {
-    guard let elected = change(ticket, { $0.flight.leaseExpired() }) ?? nil else { return nil }
+    guard let index = flights.index(of: ticket), let elected = flights[index].flight.leaseExpired() else {
+      return nil
+    }
     counts.leaseExpired += 1
     counts.elected += 1
     return elected
@@ -297,17 +280,17 @@ extension Flights.Shard {
     _ ticket: FlightTicket, _ shared: SharedResponse, isArriving: Bool, now: Int64
   ) -> [Flights.Waiter] {
     unshared.forget(ticket.key)
-    let followers = change(ticket) { entry in
-      if entry.shared == nil { entry.shared = shared }
-      return entry.flight.landed()
-    }
-    if !isArriving || outdated[ticket.number] != nil { remove(ticket, now: now) }
-    return followers ?? []
+    guard let index = flights.index(of: ticket) else { return [] }
+    if flights[index].shared == nil { flights[index].shared = shared }
+    let followers = flights[index].flight.landed()
+    if !isArriving || !flights[index].isOpen { remove(at: index, now: now) }
+    return followers
   }
 
   fileprivate mutating func refused(_ ticket: FlightTicket, now: Int64) -> [Flights.Waiter] {
-    let followers = change(ticket) { $0.flight.refused() } ?? []
-    remove(ticket, now: now)
+    guard let index = flights.index(of: ticket) else { return [] }
+    let followers = flights[index].flight.refused()
+    remove(at: index, now: now)
     counts.released += followers.count
     return followers
   }
@@ -315,22 +298,23 @@ extension Flights.Shard {
   fileprivate mutating func failed(_ ticket: FlightTicket, _ failure: Failure, now: Int64)
     -> Flight<Flights.Waiter>.Failed
   {
-    let outcome = change(ticket) { entry in
-      entry.flight.leaderFailed { $0.request.hasStale(after: failure) }
-    }
-    guard let outcome else { return .init() }
+    guard let index = flights.index(of: ticket) else { return .init() }
+    let outcome = flights[index].flight.leaderFailed { $0.request.hasStale(after: failure) }
     if outcome.elected != nil { counts.elected += 1 }
     counts.failed += outcome.failed.count
     counts.stale += outcome.content.count
-    if outcome.isOver { remove(ticket, now: nil) }
+    if outcome.isOver { flights.remove(at: index) }
     return outcome
   }
 
-  /// - Parameter now: When it brought something; nil where it did not.
-  fileprivate mutating func remove(_ ticket: FlightTicket, now: Int64?) {
-    if flights[ticket.key]?.number == ticket.number { flights[ticket.key] = nil }
-    outdated[ticket.number] = nil
-    if let now { ended.note(ticket.key, until: now &+ Flights.afterglow) }
+  fileprivate mutating func ended(_ ticket: FlightTicket, now: Int64) {
+    if let index = flights.index(of: ticket) { remove(at: index, now: now) }
+  }
+
+  /// A flight is over that brought something.
+  fileprivate mutating func remove(at index: Int, now: Int64) {
+    ended.note(flights[index].key, until: now &+ Flights.afterglow)
+    flights.remove(at: index)
   }
 }
 

@@ -76,7 +76,7 @@ extension OriginFault {
     case (.originClosedEarly, _): self = .cutBody
     case (.originTimedOut, _): self = .slowBody
     case (.malformed, _): self = .badChunk
-    case (.aborted, _), (.cancelled, _): return nil
+    case (.aborted, _), (.cancelled, _), (.outpaced, _): return nil
     }
   }
 }

@@ -65,7 +65,7 @@ final class SharedResponse: Sendable {
   func answer(late request: Request) -> Response? {
     guard sharing == .asStored, !isBroken else { return nil }
     switch Reuse.decide(
-      metadata, request: request.directives, policy: request.domain.policy, now: request.wall)
+      metadata, request: request.directives, policy: request.domain.policy, now: now(request))
     {
     case .serve, .serveStale(_, .cacheThenNetwork): break
     case .serveStale, .validate, .no: return nil
@@ -82,11 +82,14 @@ final class SharedResponse: Sendable {
       status: response.status, fields: fields, body: response.body,
       cacheStatus: CacheStatus(
         .forwarded(request.forwarded), fwdStatus: response.cacheStatus.fwdStatus, collapsed: true,
-        ttl: metadata.remainingFreshness(policy: policy, now: request.wall),
+        ttl: metadata.remainingFreshness(policy: policy, now: now(request)),
         detail: request.cause?.detail ?? .none))
     answer.metadata = metadata
-    answer.age = metadata.currentAge(now: max(request.wall, metadata.responseTime))
+    answer.age = metadata.currentAge(now: now(request))
     if let seat { answer.seat = seat }
     return answer
   }
+
+  /// Who waited came before the response did, and another loop's clock may be a moment behind.
+  private func now(_ request: Request) -> Int64 { max(request.wall, metadata.responseTime) }
 }

@@ -14,6 +14,8 @@ public enum BodyFailure: Error, Sendable, Equatable {
   case aborted
   /// The waiting task itself was cancelled; the body may be well.
   case cancelled
+  /// The reader was too slow for the others, and they went on without it; the body may be well.
+  case outpaced
 }
 
 /// What became of bytes that were offered to a body.

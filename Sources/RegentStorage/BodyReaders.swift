@@ -7,6 +7,8 @@ import RegentLoop
 private struct ReaderEntry: Sendable {
   var position = 0
   var isLive = true
+  /// Whether the others went on without it: it is not live any more, and has not noticed yet.
+  var isBehind = false
   var waiting: Parked<Bool>?
 }
 
@@ -43,6 +45,10 @@ struct BodyReaders: Sendable {
   }
 
   mutating func remove(_ index: Int) {
+    if entries[index].isBehind {
+      entries[index].isBehind = false
+      return free.append(index)
+    }
     guard entries[index].isLive else { return }
     entries[index].isLive = false
     free.append(index)
@@ -50,10 +56,25 @@ struct BodyReaders: Sendable {
     if entries[index].position == slowest { leaveSlowest() }
   }
 
+  /// The others go on without those who have not reached this position.
+  mutating func leaveBehind(before position: Int) {
+    for index in entries.indices where entries[index].isLive && entries[index].position < position {
+      entries[index].isLive = false
+      entries[index].isBehind = true
+      live -= 1
+    }
+    findSlowest()
+  }
+
+  func isBehind(_ index: Int) -> Bool { entries[index].isBehind }
+
   private mutating func leaveSlowest() {
     atSlowest -= 1
-    guard atSlowest == 0 else { return }
-    slowest = .max
+    if atSlowest == 0 { findSlowest() }
+  }
+
+  private mutating func findSlowest() {
+    (slowest, atSlowest) = (.max, 0)
     for entry in entries where entry.isLive && entry.position <= slowest {
       atSlowest = entry.position == slowest ? atSlowest + 1 : 1
       slowest = entry.position

@@ -25,6 +25,8 @@ struct BodyState: Sendable {
   /// Whether a reader or a keeper was ever here; before that, nobody can have abandoned the body.
   private var wasWanted = false
   private(set) var writer: Parked<Bool>?
+  /// How far the writer was a while ago.
+  private var pace: Int?
   private var awaiting: [(id: Int, continuation: Parked<BodyCompletion>)] = []
   private var nextID = 0
 
@@ -132,6 +134,7 @@ struct BodyState: Sendable {
   mutating func take(
     _ reader: Int, _ cursor: inout BodyCursor, upTo limit: Int, maxSlices: Int
   ) -> BodyStep<Taken> {
+    guard !readers.isBehind(reader) else { return BodyStep(.failed(.outpaced)) }
     let slices = chunks.take(&cursor, upTo: limit, maxSlices: maxSlices)
     guard slices.isEmpty else {
       readers.move(reader, to: cursor.position)
@@ -154,7 +157,7 @@ struct BodyState: Sendable {
   mutating func park(
     _ reader: Int, at position: Int, _ continuation: Parked<Bool>
   ) -> Bool {
-    guard end == .open, chunks.end == position else { return false }
+    guard end == .open, chunks.end == position, !readers.isBehind(reader) else { return false }
     readers.park(reader, continuation)
     return true
   }
@@ -162,6 +165,17 @@ struct BodyState: Sendable {
   /// A reader left.
   mutating func removeReader(_ reader: Int) -> Wakes {
     readers.remove(reader)
+    return dropRead()
+  }
+
+  /// A while has passed. While the writer waits for room, and others for bytes, a reader that has not even come to where
+  /// the writer was a while ago has taken less than a window in all that time: the others go on without it.
+  mutating func whilePassed() -> Wakes {
+    defer { pace = chunks.end }
+    guard !isKept, end == .open, writer != nil, let pace, readers.slowest < pace, readers.parked > 0 else {
+      return Wakes()
+    }
+    readers.leaveBehind(before: pace)
     return dropRead()
   }
 

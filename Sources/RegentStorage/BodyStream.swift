@@ -123,6 +123,17 @@ public final class BodyStream: Sendable {
   /// The bytes of a whole body, in order.
   public var wholeSlices: [Slice] { state.withLock { $0.chunks }.whole }
 
+  /// Whether somebody keeps all of it.
+  public var isKept: Bool { state.withLock { $0.isKept } }
+
+  /// Tells a body that is not kept that a while has passed: a reader that took less than a window since the last time, and
+  /// holds back the writer and others, is left behind. False where it is kept, or has ended.
+  public func whilePassed() -> Bool {
+    let (wakes, isOpen) = state.withLock { ($0.whilePassed(), $0.end == .open && !$0.isKept) }
+    wakes.resume()
+    return isOpen
+  }
+
   /// Lets go of a body that is still arriving; one that is finished stays whole.
   public func stopKeeping() { state.withLock { $0.dismissKeeper() }.resume() }
 }

@@ -59,4 +59,40 @@ struct BodyWaitTests {
       #expect(stream.state.withLock { $0.readers.parked + $0.awaitingCount } == 0)
     }
   }
+
+  @Test("of a body that nobody keeps goes on without a reader that holds the others back for good")
+  func leftBehind() async throws {
+    let stream = BodyStream(expected: 50_000, window: 1000)
+    let fast = try #require(stream.makeReader())
+    let slow = try #require(stream.makeReader())
+    let whole = pattern(0..<50_000)
+    async let writing: Void = write(whole, to: stream, seed: 3)
+    async let reading = readAll(fast, upTo: 500)
+    for _ in 0..<2 {
+      await parked { stream.state.withLock { $0.writer != nil && $0.readers.parked == 1 } }
+      #expect(try await slow.next(upTo: 10) != nil)
+      #expect(stream.whilePassed())
+    }
+    await writing
+    #expect(await reading == .success(whole))
+    await #expect(throws: BodyFailure.outpaced) { try await slow.next() }
+    slow.leave()
+    #expect(!stream.whilePassed())
+  }
+
+  @Test(
+    "of a body that nobody keeps waits for a slow reader for as long as that takes, where nobody else does")
+  func alone() async throws {
+    let stream = BodyStream(expected: 50_000, window: 1000)
+    let slow = try #require(stream.makeReader())
+    async let writing: Void = write(pattern(0..<50_000), to: stream, seed: 4)
+    for _ in 0..<3 {
+      await parked { stream.state.withLock { $0.writer != nil } }
+      #expect(try await slow.next(upTo: 10) != nil)
+      #expect(stream.whilePassed())
+    }
+    let rest = await readAll(slow, upTo: .max)
+    await writing
+    #expect(rest == .success(pattern(30..<50_000)))
+  }
 }

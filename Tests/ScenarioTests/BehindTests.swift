@@ -91,6 +91,30 @@ struct BehindTests {
     #expect(stage.origin.requests.count == 2)
   }
 
+  @Test("is joined by who cannot use what is stored")
+  func joined() throws {
+    let gate = Gate()
+    let stage = try Stage { request, connection in
+      if request.number > 1 { try gate.wait() }
+      try connection.answer(
+        200, request.number == 1 ? Self.window : ["Cache-Control: max-age=600"], "\(request.number)")
+    }
+    _ = try stage.get("/a")
+    #expect(try stage.get("/a").text == "1")
+    let clients = try (0..<5).map { _ in
+      let client = try stage.daemon.connect()
+      try client.request("GET", "/a", ["Cache-Control: no-cache"])
+      return client
+    }
+    #expect(try eventually { try stage.flight("followers") == 5 })
+    gate.open()
+    for client in clients {
+      let response = try client.response()
+      #expect(response.text == "2" && response.cacheStatus.contains("collapsed"))
+    }
+    #expect(stage.origin.requests.count == 2)
+  }
+
   @Test("of one variant renews that one alone")
   func variants() throws {
     let stage = try Stage { request, connection in
