@@ -53,6 +53,8 @@ public enum Failure: Error, Sendable, Equatable {
   case clientLeft
   /// There are as many tunnels as there may be.
   case tunnelsExhausted
+  /// A page of another site wants a tunnel in which it would speak with the owner's own fields.
+  case foreignPage
 
   public var status: Int {
     switch self {
@@ -63,6 +65,7 @@ public enum Failure: Error, Sendable, Equatable {
     case .malformedRequest: 400
     case .misdirected: 421
     case .methodNotAllowed: 405
+    case .foreignPage: 403
     case .loopDetected: 508
     case .provider: 500
     case .overloaded, .connectionsExhausted, .circuitOpen, .tunnelsExhausted: 503
@@ -78,7 +81,7 @@ public enum Failure: Error, Sendable, Equatable {
   public var proxyStatus: String {
     switch self {
     case .misdirected, .unhandled: "destination_not_found"
-    case .methodNotAllowed: "http_request_denied"
+    case .methodNotAllowed, .foreignPage: "http_request_denied"
     case .loopDetected: "proxy_loop_detected"
     case .connectionsExhausted: "proxy_internal_response"
     case .onlyIfCached: "http_request_denied"
@@ -129,6 +132,8 @@ public enum Failure: Error, Sendable, Equatable {
     case .deadlinePassed: "The time for this request passed before the origin answered."
     case .clientLeft: "The client left before its request was repeated."
     case .tunnelsExhausted: "Regent carries as many tunnels as it may."
+    case .foreignPage:
+      "A page of another site asks for a tunnel, and this domain's requests carry what its owner added."
     }
   }
 
@@ -136,7 +141,7 @@ public enum Failure: Error, Sendable, Equatable {
   var originFailure: OriginFailure? {
     switch self {
     case .misdirected, .methodNotAllowed, .loopDetected, .connectionsExhausted, .unhandled, .onlyIfCached,
-      .provider, .requestTimedOut, .malformedRequest, .clientLeft, .tunnelsExhausted:
+      .provider, .requestTimedOut, .malformedRequest, .clientLeft, .tunnelsExhausted, .foreignPage:
       nil
     case .originTrouble(let status): .status(UInt16(clamping: status))
     default: .unreachable

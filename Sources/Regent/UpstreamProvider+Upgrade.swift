@@ -6,9 +6,14 @@ import RegentHTTP
 import RegentLoop
 
 extension UpstreamProvider {
-  /// Refuses a request for a tunnel while there are as many as there may be.
+  /// Refuses a request for a tunnel while there are as many as there may be, and one by a page of another site where it
+  /// would speak as the owner: browsers let any page open a WebSocket to any host, and read it (RFC 6455 section 10.2).
   func admit(_ request: Request) throws(Failure) {
-    guard request.upgrade != nil, request.meters.tunnels.count >= tunnelLimit else { return }
+    guard request.upgrade != nil else { return }
+    if targets[request.domain.number]?.speaksForOwner == true, request.isFromForeignPage {
+      throw .foreignPage
+    }
+    guard request.meters.tunnels.count >= tunnelLimit else { return }
     request.meters.tunnelsRefused.add(1)
     throw .tunnelsExhausted
   }
@@ -40,5 +45,17 @@ final class Switching: Sendable {
   init(_ chosen: [UInt8], tunnel: LoopBound<Tunnel>) {
     self.chosen = chosen
     self.tunnel = tunnel
+  }
+}
+
+extension Request {
+  /// Whether a browser says that a page asks which is not of the host that is asked.
+  fileprivate var isFromForeignPage: Bool {
+    guard let origin = head.fields.first(.origin) else { return false }
+    // scheme "://" host [":" port]; "null" is of nowhere.
+    guard let colon = origin.firstIndex(of: 0x3A), origin[colon...].starts(with: "://".utf8),
+      let host = head.fields.first(.host)
+    else { return true }
+    return !origin[(colon + 3)...].equalsIgnoringCase(host)
   }
 }

@@ -7,10 +7,13 @@ extension UpstreamProvider {
   final class Target: Sendable {
     let health: OriginHealth
     let retrying: RetryRules
+    /// Whether requests carry what the owner added, as whom they are then made: fields, parameters, a certificate.
+    let speaksForOwner: Bool
 
-    init(_ health: OriginHealth, _ retrying: RetryRules) {
+    init(_ health: OriginHealth, _ retrying: RetryRules, speaksForOwner: Bool) {
       self.health = health
       self.retrying = retrying
+      self.speaksForOwner = speaksForOwner
     }
 
     /// The origins of a configuration, by the domains' numbers. Domains that are served by one origin, and have the same
@@ -30,7 +33,10 @@ extension UpstreamProvider {
           ?? OriginHealth(
             url.origin, breaking: breaking, retryBudget: budget, log: log)
         if shared == nil { known.append((domain.upstreams, breaking, budget, health)) }
-        return Target(health, RetryRules(domain.retrying, policy: policies[domain.name]))
+        return Target(
+          health, RetryRules(domain.retrying, policy: policies[domain.name]),
+          speaksForOwner: !domain.manners.fields.isEmpty || !domain.manners.query.isEmpty
+            || domain.tls.certificate != nil)
       }
     }
   }

@@ -52,6 +52,7 @@ struct FailureTests {
     Row(.circuitOpen(seconds: 4, because: "It did."), 503, "destination_unavailable", true),
     Row(.deadlinePassed, 504, "http_response_timeout", true),
     Row(.clientLeft, 408, "http_request_error", false),
+    Row(.foreignPage, 403, "http_request_denied", false),
     Row(.tunnelsExhausted, 503, "connection_limit_reached", false),
   ]
 
@@ -78,7 +79,7 @@ struct FailureTests {
 
   @Test("of every kind is in the table")
   func complete() {
-    #expect(Set(Self.rows.map { Self.kind($0.failure) }) == Set(1...25))
+    #expect(Set(Self.rows.map { Self.kind($0.failure) }) == Set(1...26))
   }
 
   // A new failure breaks the build here, and then belongs into the table.
@@ -108,6 +109,7 @@ struct FailureTests {
     case .loopDetected: 22
     case .nameTimedOut: 23
     case .tunnelsExhausted: 24
+    case .foreignPage: 26
     case .proxyRefused: 25
     }
   }

@@ -80,6 +80,24 @@ struct UpgradeTests {
   }
 
   @Test(
+    "a page of another site gets none where it would speak with the owner's fields",
+    arguments: [
+      ("https://evil.test", true, 403), ("null", true, 403), ("http://localhost.evil.test", true, 403),
+      ("http://LOCALHOST", true, 101), ("https://evil.test", false, 101), (nil, true, 101),
+    ] as [(String?, Bool, Int)])
+  func foreignPage(page: String?, isOwned: Bool, status: Int) throws {
+    let stage = try Stage(set: isOwned ? ["domain.default.request-fields=X-Key: secret"] : []) {
+      _, connection in
+      try connection.send(Opening.answer())
+    }
+    let client = try stage.daemon.connect()
+    try client.send(Opening.request("websocket", page.map { ["Origin: \($0)"] } ?? []))
+    let answer = try client.response()
+    #expect(answer.status == status)
+    if status == 403 { #expect(stage.origin.requests.isEmpty && !answer.text.contains("secret")) }
+  }
+
+  @Test(
     "anything but 101 is an ordinary answer, and what was pipelined is the next request",
     arguments: [200, 400, 426, 503])
   func ordinary(status: Int) throws {
