@@ -12,7 +12,7 @@ extension Request {
   var mayFly: Bool {
     method == .get && body == nil && forwarded != .bypass && forwarded != .method
       && missing == nil && candidate?.parts == nil && !directives.noStore && !directives.onlyIfCached
-      && domain.policy.kind != .networkOnly && !head.fields.contains(.range)
+      && domain.policy.kind != .networkOnly && !fields.contains(.range)
   }
 }
 

@@ -32,6 +32,9 @@ final class Origin {
     }
   }
 
+  /// An unused connection, where nothing needs to be chosen, opened or waited for: most requests get one so.
+  func unused() -> OriginConnection? { balance == nil ? servers[0].unused() : nil }
+
   /// A connection to send one request on.
   ///
   /// - Parameter deadline: The loop's monotonic time at which whatever it takes is given up.

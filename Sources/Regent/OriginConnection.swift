@@ -146,14 +146,17 @@ final class OriginConnection: StreamDelegate {
   func wholeBody(_ framing: BodyFraming, keepAlive: Bool) throws(Failure) -> (
     body: ResponseBody, reusable: Bool
   )? {
+    var bytes: [UInt8] = []
+    swap(&bytes, &input)
+    defer { input = bytes }
     switch framing {
-    case .none: return (.empty, keepAlive && input.isEmpty)
-    case .length(0): return (.empty, keepAlive && input.isEmpty)
-    case .length(let length) where input.count >= length:
+    case .none: return (.empty, keepAlive && bytes.isEmpty)
+    case .length(0): return (.empty, keepAlive && bytes.isEmpty)
+    case .length(let length) where bytes.count >= length:
       let block = block(for: length)
-      block.append(input.span.extracting(0..<length))
-      let isExact = input.count == length
-      input.removeAll(keepingCapacity: input.capacity <= 16 << 10)
+      block.append(bytes.span.extracting(0..<length))
+      let isExact = bytes.count == length
+      bytes.removeAll(keepingCapacity: bytes.capacity <= 16 << 10)
       return (.whole(Slice(block)), keepAlive && isExact)
     case .length, .untilClose, .chunked: return nil
     }

@@ -6,7 +6,7 @@ import RegentHTTP
 import RegentLoop
 
 /// What identifies an origin and how it is reached. Connections are shared by requests of one identity only.
-struct OriginIdentity: Sendable {
+final class OriginIdentity: Sendable {
   let host: String
   let port: UInt16
   /// The Unix socket that leads there, in place of host and port.

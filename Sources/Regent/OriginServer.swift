@@ -44,6 +44,16 @@ final class OriginServer {
       waitingLimit: configuration.limits.originWaiting)
   }
 
+  /// The unused connection that was used last; nil where one must be opened, or waited for.
+  func unused() -> OriginConnection? {
+    while !pool.idle.isEmpty, case .use(let connection) = pool.connectionAsked(fresh: false) {
+      meters.originIdle.add(-1)
+      if isUsable(connection) { return connection }
+      discard(connection)
+    }
+    return nil
+  }
+
   /// A connection to send one request on: the one that was used last, or a new one.
   ///
   /// - Parameter deadline: The loop's monotonic time at which whatever it takes is given up.

@@ -35,7 +35,7 @@ struct Received {
       status: head.status, fields: .parsed(head.fields), body: body,
       cacheStatus: CacheStatus(.forwarded(request.forwarded), detail: request.cause?.detail ?? .none))
     response.storability = Storability.decide(
-      method: request.method, requestFields: request.head.fields, requestDirectives: request.directives,
+      method: request.method, requestFields: request.fields, requestDirectives: request.directives,
       status: status, responseFields: head.fields, policy: request.domain.policy)
     if status == 206, !isPart(answering: request) { response.storability = .refuse(.partial) }
     // The content may have decided the answer, and it is no part of the key.
@@ -46,9 +46,9 @@ struct Received {
       let fields = request.domain.policy.stripped(head.fields, response.storability)
       response.fields = .parsed(fields)
       response.metadata = StoredMetadata(
-        status: status, fields: fields, requestFields: request.head.fields, requestTime: requestTime,
+        status: status, fields: fields, requestFields: request.fields, requestTime: requestTime,
         responseTime: responseTime, policy: request.domain.policy, hasQuery: request.query != nil)
-      if request.head.fields.contains(.authorization) { response.metadata?.flags.insert(.authorized) }
+      if request.fields.contains(.authorization) { response.metadata?.flags.insert(.authorized) }
       response.cacheStatus.ttl = response.metadata?.remainingFreshness(
         policy: request.domain.policy, now: responseTime)
     } else if case .refuse(let reason) = response.storability, request.forwarded != .bypass,
@@ -61,7 +61,7 @@ struct Received {
 
   /// Whether a 206 was asked for and says which part it is (RFC 9110 section 15.3.7).
   private func isPart(answering request: Request) -> Bool {
-    guard case .part? = ContentRange(head.fields), request.head.fields.contains(.range) else { return false }
+    guard case .part? = ContentRange(head.fields), request.fields.contains(.range) else { return false }
     return !RequestFields.kept(from: request).contains(.range)
   }
 
@@ -85,7 +85,7 @@ struct Received {
   /// that a GET's key would not tell apart must not have shaped it (TRUST B5).
   private func isTargetItself(_ request: Request) -> Bool {
     guard request.method == .post, head.status == 200, head.fields.contains(.contentLocation),
-      !request.head.fields.hasUnkeyed
+      !request.fields.hasUnkeyed
     else { return false }
     return head.fields.all(.contentLocation).allSatisfy {
       request.targets(namedBy: $0).contains { request.key(of: $0) == request.key }
@@ -95,10 +95,10 @@ struct Received {
   /// Lets a GET have what a POST brought, where the response says how long it is fresh (RFC 9110 section 9.3.3).
   private func offer(_ response: inout Response, _ request: Request) {
     let storability = Storability.decide(
-      method: .get, requestFields: request.head.fields, requestDirectives: request.directives, status: 200,
+      method: .get, requestFields: request.fields, requestDirectives: request.directives, status: 200,
       responseFields: head.fields, policy: request.domain.policy)
     let metadata = StoredMetadata(
-      status: 200, fields: head.fields, requestFields: request.head.fields, requestTime: requestTime,
+      status: 200, fields: head.fields, requestFields: request.fields, requestTime: requestTime,
       responseTime: responseTime, policy: request.domain.policy, hasQuery: request.query != nil)
     guard metadata.lifetime > 0, !metadata.flags.contains(.heuristic) else { return }
     response.storability = storability
@@ -150,7 +150,7 @@ struct Received {
     let policy = request.domain.policy
     let status: UInt16 = stored.parts == nil ? stored.metadata.status : parts == nil ? 200 : 206
     // Whoever asks now: what was once fetched with credentials stays theirs until the origin permits to share it.
-    var asked = request.head.fields
+    var asked = request.fields
     if stored.metadata.flags.contains(.authorized) { asked.append(.authorization, [0x2A]) }
     // Whatever it was asked with, what is stored is the response to a GET; parts are kept where the whole that they
     // are of could be.

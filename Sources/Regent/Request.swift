@@ -61,6 +61,8 @@ public final class Request: Sendable {
 
   /// The head as it was parsed; conditions and ranges are the client's.
   public var head: RequestHead { routed.head }
+  /// Its fields. `head.fields` would copy the whole head for them.
+  var fields: Fields { routed.head.fields }
   /// The domain that the request belongs to.
   public var domain: Domain { routed.domain }
   /// Where path and query lie in the head's bytes; a domain's path prefix is left out already.
@@ -73,9 +75,9 @@ public final class Request: Sendable {
   var upgrade: [UInt8]? { isBehind ? nil : routed.upgrade }
 
   /// The path's bytes; "/" where the target had none.
-  public var pathBytes: ArraySlice<UInt8> { path.isEmpty ? [0x2F] : head.fields.bytes[path] }
+  public var pathBytes: ArraySlice<UInt8> { path.isEmpty ? [0x2F] : fields.bytes[path] }
   /// The query's bytes, without the question mark; nil where there is none.
-  public var queryBytes: ArraySlice<UInt8>? { query.map { head.fields.bytes[$0] } }
+  public var queryBytes: ArraySlice<UInt8>? { query.map { fields.bytes[$0] } }
 
   /// The same request with what a provider found out.
   func learning(_ unhandled: Unhandled) -> Request {

@@ -72,7 +72,7 @@ struct RequestAdditions: Sendable {
   func writeForwarding(of request: Request, to writer: inout MessageWriter) {
     guard forwarded != .none else { return }
     let client = request.client?.value.stream.peerAddress
-    let host = request.head.fields.first(.host).map(Array.init) ?? []
+    let host = request.fields.first(.host).map(Array.init) ?? []
     switch forwarded {
     case .none: break
     case .xForwarded:

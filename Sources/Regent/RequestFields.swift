@@ -27,7 +27,7 @@ enum RequestFields {
     // Without its If-Range, a range would be cut out of whatever the origin has now; and the question whether a
     // stored response holds is about the whole of it, unless only parts of it are stored.
     let asksAboutWhole = request.asksToConfirm && request.candidate?.parts == nil
-    let isWhole = asksAboutWhole || request.missing != nil || request.head.fields.contains(.ifRange)
+    let isWhole = asksAboutWhole || request.missing != nil || request.fields.contains(.ifRange)
     return isWhole ? rangeToo : conditionalToo
   }
 }
@@ -41,7 +41,7 @@ extension Request {
 
   /// Whether the origin is given a condition: ours, or the client's.
   var asksConditionally: Bool {
-    asksToConfirm || !isForCache && !head.fields.present.isDisjoint(with: RequestFields.conditional)
+    asksToConfirm || !isForCache && !fields.present.isDisjoint(with: RequestFields.conditional)
   }
 }
 

@@ -19,12 +19,12 @@ final class SharedResponse: Sendable {
   init?(_ response: Response, to request: Request, now: Int64) {
     let policy = request.domain.policy
     sharing = Sharing.decide(
-      response.storability, response.metadata, requestFields: request.head.fields, policy: policy, now: now)
+      response.storability, response.metadata, requestFields: request.fields, policy: policy, now: now)
     guard sharing != .refused, let metadata = response.metadata, response.parts == nil else { return nil }
     if case .composed = response.body { return nil }
     let parsed = response.fields.parsed
     var vary: [UInt8] = []
-    guard Vary.encode(responseFields: parsed, requestFields: request.head.fields, onto: &vary) else {
+    guard Vary.encode(responseFields: parsed, requestFields: request.fields, onto: &vary) else {
       return nil
     }
     var lines: [UInt8] = []
@@ -56,7 +56,7 @@ final class SharedResponse: Sendable {
 
   /// The answer for one who waited for it; nil where it may not use it.
   func answer(waiting request: Request, _ seat: BodyReader?) -> Response? {
-    if sharing == .once, Sharing.isPersonal(request.head.fields, request.domain.policy) { return nil }
+    if sharing == .once, Sharing.isPersonal(request.fields, request.domain.policy) { return nil }
     return answer(request, seat)
   }
 
@@ -75,7 +75,7 @@ final class SharedResponse: Sendable {
 
   private func answer(_ request: Request, _ seat: BodyReader?) -> Response? {
     let vary = vary
-    guard Vary.matches(vary.span, requestFields: request.head.fields) else { return nil }
+    guard Vary.matches(vary.span, requestFields: request.fields) else { return nil }
     if case .stream = response.body, seat == nil { return nil }
     let policy = request.domain.policy
     var answer = Response(

@@ -74,7 +74,12 @@ extension UpstreamProvider {
   private func exchange(
     _ request: Request, _ path: UpstreamPath, _ kept: KeptContent?, _ course: inout Course
   ) async throws(Failure) -> (OriginConnection, ResponseHead) {
-    let connection = try await path.origin.connection(until: end(of: request))
+    let connection: OriginConnection
+    if let unused = path.origin.unused() {
+      connection = unused
+    } else {
+      connection = try await path.origin.connection(until: end(of: request))
+    }
     course.hasLeft = true
     do throws(Failure) {
       return (connection, try await ask(connection, request))
