@@ -1,0 +1,205 @@
+// A body on its way to the disk: gathered into pieces of at most 1 MiB, each written as soon as it is full, so that a body
+// of any length needs a fixed amount of memory. What is written may be read already; it can be found when it is whole.
+
+public import RegentLoop
+
+/// The storing of one response while its body arrives. One task writes. Dropping it before ``commit(head:)`` abandons it.
+public final class DiskFill: Sendable {
+  fileprivate enum End: Sendable { case whole, failed }
+  fileprivate struct State: Sendable {
+    var gathered: [Slice] = []
+    var gatheredBytes = 0
+    var total = 0
+    /// What was given a place, in order, by the writer.
+    var pieces: [DiskPiece] = []
+    /// What may be read.
+    var parts: [DiskPart] = []
+    var end: End?
+    var waiting: [Parked<Bool>] = []
+  }
+  private let core: DiskCore
+  private let key: RecordKey
+  private let variant: UInt32
+  private let mark: RemovalMark
+  private let state = Lock<State>(State())
+
+  init(_ core: DiskCore, _ key: RecordKey, variant: UInt32, mark: RemovalMark) {
+    (self.core, self.key, self.variant, self.mark) = (core, key, variant, mark)
+  }
+
+  deinit { fail() }
+
+  // MARK: Writing
+
+  /// Takes bytes if there is room for them now; after `.abandoned` the response will not be stored.
+  public func tryAppend(_ slice: Slice) -> AppendOutcome {
+    let (full, outcome) = state.withLock { state -> ([Slice]?, AppendOutcome) in
+      guard state.end == nil, state.total + slice.count <= core.options.maxObject else {
+        return (nil, .abandoned)
+      }
+      guard state.gatheredBytes + slice.count > core.options.extentSize else {
+        state.gather(slice)
+        return (nil, .accepted)
+      }
+      return (state.gathered, .accepted)
+    }
+    if outcome == .abandoned { fail() }
+    guard let full else { return outcome }
+    return send(full, then: slice)
+  }
+
+  /// Takes bytes; waits while too much waits to be written.
+  public func append(_ slice: Slice) async -> AppendOutcome {
+    while true {
+      let outcome = tryAppend(slice)
+      guard outcome == .full else { return outcome }
+      guard await core.queue.room() else { return .abandoned }
+    }
+  }
+
+  /// Hands over what is gathered, filled up from the slice, and gathers the rest of that.
+  private func send(_ gathered: [Slice], then slice: Slice) -> AppendOutcome {
+    guard core.isWriting else {
+      fail()
+      return .abandoned
+    }
+    var (pieces, rest) = (gathered, slice)
+    var room = core.options.extentSize - gathered.reduce(0) { $0 + $1.count }
+    while rest.count > room {
+      if room > 0 { pieces.append(rest.first(room)) }
+      guard offer(pieces) else {
+        // Nothing of the slice is taken while nothing was handed over.
+        if rest.range == slice.range { return .full }
+        fail()
+        return .abandoned
+      }
+      rest = rest.dropping(room)
+      (pieces, room) = ([], core.options.extentSize)
+      state.withLock { state in (state.gathered, state.gatheredBytes) = ([], 0) }
+    }
+    let left = rest
+    state.withLock { state in
+      state.total += slice.count - left.count
+      state.gather(left)
+    }
+    return .accepted
+  }
+
+  private func offer(_ slices: [Slice]) -> Bool {
+    core.isWriting && core.queue.offer(.extent(self, slices), cost: slices.reduce(256) { $0 + $1.count })
+  }
+
+  /// Ends the body, which is whole, and has the response stored; false where it will not be. `done` is told whether it
+  /// can be found, once that is so.
+  public func commit(head: [UInt8], done: (@Sendable (Bool) -> Void)? = nil) -> Bool {
+    let (gathered, isShort) = state.withLock { state -> ([Slice]?, Bool) in
+      (state.end == nil ? state.gathered : nil, state.total == state.gatheredBytes)
+    }
+    guard let gathered, head.count <= DiskFormat.headLimit else {
+      fail()
+      return false
+    }
+    var offer = DiskOffer(
+      key: key, content: DiskContent(variant: variant, key: key.bytes, head: head), mark: mark, done: done)
+    if isShort { offer.content.body = gathered } else { offer.fill = self }
+    let isSent = isShort || gathered.isEmpty || self.offer(gathered)
+    guard isSent, core.isWriting, core.queue.offer(.store(offer), cost: offer.cost) else {
+      core.figures.withLock { $0.refusals += 1 }
+      fail()
+      return false
+    }
+    if isShort { end(.whole) }
+    return true
+  }
+
+  /// Gives the response up; those who read along are told.
+  public func fail() { end(.failed) }
+
+  private func end(_ end: End) {
+    let waiting = state.withLock { state in
+      if state.end == nil { state.end = end }
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for one in waiting { one.resume(true) }
+  }
+
+  // MARK: The writer's side
+
+  var isFailed: Bool { state.withLock { $0.end == .failed } }
+  /// The pieces that were given a place.
+  var pieces: [DiskPiece] { state.withLock { $0.pieces } }
+  func placed(_ piece: DiskPiece) { state.withLock { $0.pieces.append(piece) } }
+
+  func written(_ piece: DiskPiece, _ segment: DiskSegment) {
+    let waiting = state.withLock { state in
+      let start = state.parts.last?.end ?? 0
+      state.parts.append(DiskPart(segment: segment, piece: piece, start: start))
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for one in waiting { one.resume(true) }
+  }
+
+  func finished() { end(.whole) }
+
+  // MARK: Reading along
+
+  /// A reader from the first byte on, of what is on the disk already and then of the rest. A body that is short enough
+  /// for one record has no such reader's bytes: it is stored at once, when it is whole.
+  public func makeReader() -> DiskBodyReader {
+    DiskBodyReader(.fill(self), 0..<Int.max, entry: .empty, core: core)
+  }
+
+  func part(at position: Int) async throws(BodyFailure) -> (Int, DiskPart)? {
+    while true {
+      let (found, end) = state.withLock { state in (state.part(at: position), state.end) }
+      if let found { return found }
+      switch end {
+      case .whole: return nil
+      case .failed: throw .aborted
+      case nil: await wait(position)
+      }
+    }
+  }
+
+  private func wait(_ position: Int) async {
+    _ = await Parked.wait { continuation in
+      let isParked = state.withLock { state in
+        guard state.end == nil, state.part(at: position) == nil else { return false }
+        state.waiting.append(continuation)
+        return true
+      }
+      if !isParked { continuation.resume(true) }
+    }
+  }
+}
+
+extension DiskFill.State {
+  fileprivate mutating func gather(_ slice: Slice) {
+    guard slice.count > 0 else { return }
+    // A short slice would keep all of its block.
+    gathered.append(slice.count < slice.block.capacity / 4 ? Slice(slice.bytes) : slice)
+    gatheredBytes += slice.count
+    total += slice.count
+  }
+
+  /// All parts but the last are equally long.
+  fileprivate func part(at position: Int) -> (Int, DiskPart)? {
+    guard let first = parts.first, first.piece.count > 0 else { return nil }
+    let index = position / first.piece.count
+    return index < parts.count && position < parts[index].end ? (index, parts[index]) : nil
+  }
+}
+
+extension Slice {
+  func first(_ count: Int) -> Slice { Slice(block, range.lowerBound..<range.lowerBound + count) }
+  func dropping(_ count: Int) -> Slice { Slice(block, range.lowerBound + count..<range.upperBound) }
+}
+
+extension DiskOffer {
+  /// The bytes of memory that it holds on to while it waits.
+  var cost: Int {
+    512 + key.bytes.count + content.head.count + content.body.reduce(0) { $0 + $1.count }
+  }
+}

@@ -1,0 +1,32 @@
+// What may be chosen about a disk store.
+
+/// Monotonic nanoseconds and wall seconds, as of one step of the writer.
+struct DiskTime: Sendable {
+  var now: Int64
+  var wall: Int64
+}
+
+/// The sizes and times of a disk store.
+public struct DiskOptions: Sendable {
+  /// The most bytes that everything in the directory takes together.
+  public var budget: Int
+  /// The length of a segment file in bytes: 64 MiB, or less for a small budget and more for one over 64 GiB.
+  public var segmentSize: Int
+  /// The longest body, in bytes, that is taken.
+  public var maxObject: Int
+  /// How many bytes may wait to be written before more are refused.
+  public var queueLimit = 32 << 20
+  /// How long written responses may be without being brought to the disk, in nanoseconds.
+  public var syncInterval: Int64 = 30_000_000_000
+  /// How much of a segment may be written anew when it goes, in hundredths.
+  public var reinsertion = 50
+
+  public init(budget: Int, maxObject: Int = 1 << 30) {
+    self.budget = max(1 << 20, budget)
+    segmentSize = max(128 << 10, min(max(64 << 20, budget / 1024), self.budget / 8)) & ~4095
+    self.maxObject = maxObject
+  }
+
+  /// The longest piece of a body that is written as one record.
+  var extentSize: Int { min(DiskFormat.inlineLimit, segmentSize / 4) }
+}

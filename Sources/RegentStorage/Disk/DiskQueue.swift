@@ -1,0 +1,130 @@
+// What waits for the writer: removals first, then what is to be written, oldest first. Bounded in bytes; a loop never
+// waits to put something in.
+
+import RegentLoop
+
+/// A response that is to be written.
+struct DiskOffer: Sendable {
+  var key: RecordKey
+  var content: DiskContent
+  /// What was removed of the key when the response was asked for.
+  var mark: RemovalMark
+  /// The entry whose place it takes; without it the offer is void.
+  var replaced: DiskEntry?
+  /// The body that was written before in extents.
+  var fill: DiskFill?
+  /// Told whether it can be found now.
+  var done: (@Sendable (Bool) -> Void)?
+}
+
+enum DiskJob: Sendable {
+  case store(DiskOffer)
+  case extent(DiskFill, [Slice])
+}
+
+final class DiskQueue: Sendable {
+  struct Work: Sendable {
+    var removals: [DiskRemoval] = []
+    var barriers: [Parked<Bool>] = []
+    var jobs: [DiskJob] = []
+  }
+  private struct State: Sendable {
+    var work = Work()
+    var costs: [Int] = []
+    var first = 0
+    var bytes = 0
+    var waiting: [Parked<Bool>] = []
+    var isClosed = false
+  }
+  private let state = Lock<State>(State())
+  private let limit: Int
+  // Set once, when the writer's thread starts.
+  private let waker = Lock<WorkerThread?>(nil)
+
+  init(limit: Int) { self.limit = limit }
+
+  func connect(_ thread: WorkerThread?) { waker.withLock { $0 = thread } }
+  func wake() { waker.withLock { $0 }?.wake() }
+
+  /// Hands a job over; false where too much waits already.
+  func offer(_ job: DiskJob, cost: Int) -> Bool {
+    let isTaken = state.withLock { state in
+      guard !state.isClosed, state.bytes == 0 || state.bytes + cost <= limit else { return false }
+      state.work.jobs.append(job)
+      state.costs.append(cost)
+      state.bytes += cost
+      return true
+    }
+    if isTaken { wake() }
+    return isTaken
+  }
+
+  func remove(_ removal: DiskRemoval) {
+    state.withLock { $0.work.removals.append(removal) }
+    wake()
+  }
+
+  /// Waits until all removals so far are on the disk; false where they could not be brought there.
+  func barrier() async -> Bool {
+    await Parked.wait { continuation in
+      let isClosed = state.withLock { state in
+        if !state.isClosed { state.work.barriers.append(continuation) }
+        return state.isClosed
+      }
+      if isClosed { continuation.resume(false) } else { wake() }
+    }
+  }
+
+  /// Waits until there may be room; false where there will never be any.
+  func room() async -> Bool {
+    await Parked.wait { continuation in
+      let answer = state.withLock { state -> Bool? in
+        if state.isClosed { return false }
+        if state.bytes < limit { return true }
+        state.waiting.append(continuation)
+        return nil
+      }
+      if let answer { continuation.resume(answer) }
+    }
+  }
+
+  /// Takes all removals, and jobs of about so many bytes.
+  func take(_ wanted: Int) -> (work: Work, isMore: Bool) {
+    let (work, waiting, isMore) = state.withLock { state in
+      var work = Work(removals: state.work.removals, barriers: state.work.barriers)
+      (state.work.removals, state.work.barriers) = ([], [])
+      var bytes = 0
+      while state.first < state.work.jobs.count, bytes < wanted {
+        work.jobs.append(state.work.jobs[state.first])
+        bytes += state.costs[state.first]
+        state.first += 1
+      }
+      state.bytes -= bytes
+      let isMore = state.first < state.work.jobs.count
+      if !isMore {
+        (state.work.jobs, state.costs, state.first) = ([], [], 0)
+      } else if state.first > 4096 {
+        state.work.jobs.removeFirst(state.first)
+        state.costs.removeFirst(state.first)
+        state.first = 0
+      }
+      let waiting = state.bytes < limit ? state.waiting : []
+      if !waiting.isEmpty { state.waiting = [] }
+      return (work, waiting, isMore)
+    }
+    for one in waiting { one.resume(true) }
+    return (work, isMore)
+  }
+
+  /// Refuses whatever comes from now on.
+  func close() {
+    let waiting = state.withLock { state in
+      state.isClosed = true
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for one in waiting { one.resume(false) }
+  }
+
+  var bytes: Int { state.withLock { $0.bytes } }
+}

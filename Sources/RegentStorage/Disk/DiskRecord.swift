@@ -1,0 +1,59 @@
+// What the disk store hands out: heads and small bodies in memory, verified; of large bodies the places, with the
+// segments held open.
+
+public import RegentLoop
+
+/// A stored response.
+public struct DiskRecord: Sendable {
+  public let key: Slice
+  public let head: Slice
+  public let body: DiskBody
+  /// When it was written, in seconds since 1970.
+  public let wall: Int64
+  /// The hits since it was written, before this one; at most 255.
+  public let hits: Int
+  public let variant: UInt32
+  let entry: DiskEntry
+  /// Where the body is.
+  let pieces: [DiskPiece]
+}
+
+/// The body of a stored response.
+public enum DiskBody: Sendable {
+  /// The whole body, verified.
+  case packed(Slice)
+  /// A body that is read, and verified, as it is sent.
+  case stored(DiskStoredBody)
+
+  /// The body's length in bytes.
+  public var count: Int {
+    switch self {
+    case .packed(let slice): slice.count
+    case .stored(let body): body.count
+    }
+  }
+}
+
+/// A body that lies in one or more records.
+public struct DiskStoredBody: Sendable {
+  /// The length in bytes.
+  public let count: Int
+  let parts: [DiskPart]
+  let entry: DiskEntry
+  let core: DiskCore
+
+  /// A reader of a part of the body; of all of it, unless told otherwise.
+  public func makeReader(_ range: Range<Int>? = nil) -> DiskBodyReader {
+    let range = range ?? 0..<count
+    precondition(range.lowerBound >= 0 && range.upperBound <= count, "a reader stays within its body")
+    return DiskBodyReader(.parts(parts), range, entry: entry, core: core)
+  }
+}
+
+/// A piece of a body, its segment, and where in the body it begins.
+struct DiskPart: Sendable {
+  let segment: DiskSegment
+  let piece: DiskPiece
+  let start: Int
+  var end: Int { start + piece.count }
+}

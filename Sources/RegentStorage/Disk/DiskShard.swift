@@ -1,0 +1,137 @@
+// One part of the index: an open-addressing table with linear probing, whose places follow the order of the hashes.
+// It grows by half when it is four fifths full, so that an entry takes 30 to 45 bytes all in.
+
+/// A table of entries by hash.
+struct DiskShard: Sendable {
+  private(set) var places: [DiskEntry] = []
+  private(set) var count = 0
+  var hits = 0
+  var misses = 0
+
+  /// The most responses under one hash.
+  static let variantLimit = 32
+
+  // MARK: Finding
+
+  /// The shard was chosen by the top six bits; the next 32 choose the place.
+  private func home(_ hash: UInt64) -> Int {
+    Int(truncatingIfNeeded: ((hash << 6) >> 32) * UInt64(places.count) >> 32)
+  }
+
+  private func after(_ index: Int) -> Int { index + 1 == places.count ? 0 : index + 1 }
+
+  /// Calls `body` with the place of each entry of the hash, until it returns false.
+  private func forEach(_ hash: UInt64, _ body: (Int) -> Bool) {
+    guard !places.isEmpty else { return }
+    var index = home(hash)
+    while !places[index].isEmpty {
+      if places[index].hash == hash, !body(index) { return }
+      index = after(index)
+    }
+  }
+
+  private func place(_ hash: UInt64, where matches: (DiskEntry) -> Bool) -> Int? {
+    var found: Int?
+    forEach(hash) { index in
+      if matches(places[index]) { found = index }
+      return found == nil
+    }
+    return found
+  }
+
+  /// The entries of a hash, the last written first.
+  func entries(_ hash: UInt64) -> [DiskEntry] {
+    var found: [DiskEntry] = []
+    forEach(hash) { index in
+      found.append(places[index])
+      return true
+    }
+    if found.count > 1 { found.sort { $0.location > $1.location } }
+    return found
+  }
+
+  func contains(_ hash: UInt64, _ location: UInt64) -> Bool { place(hash) { $0.location == location } != nil }
+
+  mutating func touch(_ hash: UInt64, _ location: UInt64, _ time: UInt16) {
+    hits += 1
+    guard let index = place(hash, where: { $0.location == location }) else { return }
+    places[index].touch(time)
+  }
+
+  // MARK: Changing
+
+  /// Adds an entry in place of those of the same hash and variant that are older; false where one is newer.
+  mutating func insert(_ entry: DiskEntry) -> Bool {
+    let same = entries(entry.hash).filter { $0.variant == entry.variant }
+    guard same.allSatisfy({ $0.location < entry.location }) else { return false }
+    if same.count == 1, let index = place(entry.hash, where: { $0.location == same[0].location }) {
+      places[index] = entry
+      return true
+    }
+    for old in same { remove(entry.hash) { $0.location == old.location } }
+    let others = entries(entry.hash)
+    if others.count >= Self.variantLimit, let oldest = others.last {
+      guard oldest.location < entry.location else { return false }
+      remove(entry.hash) { $0.location == oldest.location }
+    }
+    add(entry)
+    return true
+  }
+
+  /// Puts another entry in the place of the one at a location; false where that is gone.
+  mutating func replace(_ hash: UInt64, _ location: UInt64, with entry: DiskEntry) -> Bool {
+    guard let index = place(hash, where: { $0.location == location }) else { return false }
+    places[index] = entry
+    return true
+  }
+
+  /// Removes the entries of a hash that `matches` accepts; how many.
+  @discardableResult
+  mutating func remove(_ hash: UInt64, where matches: (DiskEntry) -> Bool) -> Int {
+    var removed = 0
+    while let index = place(hash, where: matches) {
+      close(index)
+      removed += 1
+    }
+    return removed
+  }
+
+  /// Removes whatever `matches` accepts; how many.
+  mutating func removeAll(where matches: (DiskEntry) -> Bool) -> Int {
+    let before = count
+    for entry in places where !entry.isEmpty && matches(entry) {
+      remove(entry.hash) { $0.location == entry.location }
+    }
+    return before - count
+  }
+
+  private mutating func add(_ entry: DiskEntry) {
+    if (count + 1) * 5 > places.count * 4 { grow() }
+    var index = home(entry.hash)
+    while !places[index].isEmpty { index = after(index) }
+    places[index] = entry
+    count += 1
+  }
+
+  private mutating func grow() {
+    let old = places
+    places = Array(repeating: .empty, count: max(16, old.count + old.count / 2))
+    count = 0
+    for entry in old where !entry.isEmpty { add(entry) }
+  }
+
+  /// Empties a place, and moves what was put behind it back, so that no chain is broken (Knuth 6.4, algorithm R).
+  private mutating func close(_ index: Int) {
+    var (hole, next) = (index, after(index))
+    while !places[next].isEmpty {
+      let distance = (next - home(places[next].hash) + places.count) % places.count
+      if distance >= (next - hole + places.count) % places.count {
+        places[hole] = places[next]
+        hole = next
+      }
+      next = after(next)
+    }
+    places[hole] = .empty
+    count -= 1
+  }
+}

@@ -1,0 +1,198 @@
+// What others may do to the files, on the real file system: flipped bits, zeroed pages, swapped blocks, cut and replaced
+// files. The store starts, hands out nothing wrong, and touches nothing that is not its own (TRUST F5, F6, F23, F24).
+
+import Glibc
+import RegentLoop
+import Testing
+
+@testable import RegentStorage
+
+/// A directory with some responses, closed cleanly or not, that is copied for each mutation.
+private struct Filled {
+  let folder: TemporaryFolder
+  let files: [String: [UInt8]]
+  static let options = DiskOptions.small(budget: 2 << 20, segment: 128 << 10)
+
+  init(cleanly: Bool) throws {
+    folder = try TemporaryFolder()
+    let store = try DiskStore.on(FolderDevice(path: folder.path), Filled.options)
+    for number in 0..<24 {
+      store.put("key \(number)", Filled.body(number), head: "\(number)")
+      store.step()
+      if number == 12 { store.engine.withLock { $0.writeSnapshot() } }
+    }
+    for number in 0..<4 { store.invalidate(store.key(bytes("key \(number)"))) }
+    store.step()
+    store.put("key 5", Filled.body(105), head: "105")
+    store.step()
+    if cleanly { store.shut() } else { store.core.device.close() }
+    var files: [String: [UInt8]] = [:]
+    for name in TemporaryFolder.names(folder.path + "/v1") {
+      files[name] = TemporaryFolder.read("\(folder.path)/v1/\(name)")
+    }
+    self.files = files
+  }
+
+  static func body(_ number: Int) -> [UInt8] {
+    pattern(number * 100..<number * 100 + [0, 10, 700, 5000, 40_000][number % 5])
+  }
+
+  /// Puts everything back as it was, but for one file.
+  func restore(_ name: String, _ content: [UInt8]?) {
+    let path = folder.path + "/v1"
+    for other in TemporaryFolder.names(path) { TemporaryFolder.remove("\(path)/\(other)") }
+    for (other, bytes) in files where other != name { TemporaryFolder.write("\(path)/\(other)", bytes) }
+    TemporaryFolder.remove("\(path)/starts")
+    if let content { TemporaryFolder.write("\(path)/\(name)", content) }
+  }
+
+  /// Opens what is there; what is wrong with what it hands out, and how many responses that is.
+  func open() async throws -> (faults: [String], found: Int) {
+    let store = try DiskStore.on(FolderDevice(path: folder.path), Filled.options)
+    var (faults, found) = ([String](), 0)
+    for number in 0..<24 {
+      guard let answer = await store.get("key \(number)") else { continue }
+      found += 1
+      let version = Int(answer.head) ?? -1
+      if number < 4 { faults.append("\(number) was removed, and came back") }
+      if version != number && !(number == 5 && version == 105) { faults.append("\(number): a wrong head") }
+      if answer.body.map({ $0 != Filled.body(version) }) ?? false { faults.append("\(number): wrong bytes") }
+    }
+    store.put("new", [1])
+    store.step()
+    if await store.get("new")?.body != [1] { faults.append("does not store any more") }
+    store.core.device.close()
+    return (faults, found)
+  }
+}
+
+@Suite("A disk store whose files were changed") struct DiskMutationTests {
+  @Test("hands out nothing wrong after random mutations", arguments: [true, false])
+  func mutations(cleanly: Bool) async throws {
+    let filled = try Filled(cleanly: cleanly)
+    var random = SeededGenerator(state: cleanly ? 1 : 2)
+    var (found, count) = (0, 0)
+    for name in filled.files.keys.sorted() where name != "starts" {
+      for kind in 0..<6 {
+        for _ in 0..<6 {
+          let content = mutate(filled.files[name] ?? [], kind, &random)
+          filled.restore(name, content)
+          let outcome = try await filled.open()
+          // A zeroed page, or sector, at the end of the removals is like one that was never written.
+          let isBlank = name.hasSuffix(".removals") && !cleanly && (kind == 1 || kind == 2)
+          let faults = isBlank ? outcome.faults.filter { !$0.contains("came back") } : outcome.faults
+          #expect(faults == [], "\(name), mutation \(kind), seed \(cleanly ? 1 : 2)")
+          (found, count) = (found + outcome.found, count + 1)
+        }
+      }
+    }
+    print("\(count) mutations, \(found) of \(count * 20) responses found, none wrong")
+    #expect(found > count * 10)
+  }
+
+  private func mutate(_ content: [UInt8], _ kind: Int, _ random: inout SeededGenerator) -> [UInt8] {
+    var content = content
+    guard content.count >= 16 else { return content }
+    let at = Int.random(in: 0..<content.count, using: &random)
+    switch kind {
+    case 0: content[at] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+    case 1: for index in at / 4096 * 4096..<min(content.count, at / 4096 * 4096 + 4096) { content[index] = 0 }
+    case 2:
+      let (one, other) = (at / 512 * 512, Int.random(in: 0..<content.count, using: &random) / 512 * 512)
+      for index in 0..<512 where max(one, other) + index < content.count {
+        content.swapAt(one + index, other + index)
+      }
+    case 3: content += (0..<700).map { _ in UInt8.random(in: 0...255, using: &random) }
+    case 4:
+      for index in at..<min(content.count, at + 100) {
+        content[index] = UInt8.random(in: 0...255, using: &random)
+      }
+    default: content[at] = ~content[at]
+    }
+    return content
+  }
+
+  @Test(
+    "hands out nothing wrong with any file cut at any multiple of 512 bytes, or gone",
+    arguments: [true, false])
+  func cuts(cleanly: Bool) async throws {
+    let filled = try Filled(cleanly: cleanly)
+    for (name, content) in filled.files.sorted(by: { $0.key < $1.key }) where name != "starts" {
+      for length in stride(from: 0, through: content.count, by: content.count > 20_000 ? 512 * 13 : 512) {
+        filled.restore(name, Array(content[..<length]))
+        let outcome = try await filled.open()
+        // Nothing can tell of removals that were cut off before a segment or an index bore witness to them.
+        let isRemovals = name.hasSuffix(".removals")
+        let faults =
+          isRemovals && !cleanly ? outcome.faults.filter { !$0.contains("came back") } : outcome.faults
+        #expect(faults == [], "\(name) cut at \(length)")
+      }
+      filled.restore(name, nil)
+      let outcome = try await filled.open()
+      let faults =
+        name.hasSuffix(".removals") && !cleanly
+        ? outcome.faults.filter { !$0.contains("came back") } : outcome.faults
+      #expect(faults == [], "\(name) gone")
+    }
+  }
+
+  @Test("passes over folders, pipes and links that have its names, and leaves what is not its own")
+  func foreign() async throws {
+    let filled = try Filled(cleanly: true)
+    let path = filled.folder.path
+    TemporaryFolder.write("\(path)/precious", bytes("precious"))
+    for kind in 0..<3 {
+      for name in ["1.segment", "index.a", "2.segment"] {
+        filled.restore(name, nil)
+        let target = "\(path)/v1/\(name)"
+        switch kind {
+        case 0: #expect(unsafe mkdir(target, 0o700) == 0)
+        case 1: #expect(unsafe mkfifo(target, 0o600) == 0)
+        default: #expect(unsafe symlink("\(path)/precious", target) == 0)
+        }
+        for other in ["notes.txt", "3.segment.bak", "new\nline"] {
+          TemporaryFolder.write("\(path)/v1/\(other)", [7])
+        }
+        let outcome = try await filled.open()
+        #expect(outcome.faults == [], "\(name), kind \(kind)")
+        #expect(name == "index.a" || TemporaryFolder.names("\(path)/v1").contains(name))
+        for other in ["notes.txt", "3.segment.bak", "new\nline"] {
+          #expect(TemporaryFolder.read("\(path)/v1/\(other)") == [7])
+        }
+        #expect(TemporaryFolder.read("\(path)/precious") == bytes("precious"))
+      }
+    }
+  }
+
+  @Test("a folder of another version is left alone, and segments of another directory are not taken")
+  func otherInstances() async throws {
+    let (one, other) = (try Filled(cleanly: true), try Filled(cleanly: true))
+    unsafe mkdir(one.folder.path + "/v2", 0o700)
+    TemporaryFolder.write(one.folder.path + "/v2/1.segment", [1])
+    for (name, content) in other.files where name.hasSuffix(".segment") || name.hasPrefix("index") {
+      one.restore(name, content)
+      #expect(try await one.open().faults == [])
+    }
+    #expect(TemporaryFolder.read(one.folder.path + "/v2/1.segment") == [1])
+  }
+
+  @Test("the directory is closed to others, and only one store has it")
+  func permissions() throws {
+    let folder = try TemporaryFolder()
+    unsafe chmod(folder.path, 0o755)
+    let device = FolderDevice(path: folder.path)
+    try device.open()
+    #expect(throws: DiskOpenFailure.inUse) { try FolderDevice(path: folder.path).open() }
+    for path in [folder.path, folder.path + "/v1"] {
+      var status = stat()
+      #expect(unsafe stat(path, &status) == 0)
+      #expect(status.st_mode & 0o7777 == 0o700)
+    }
+    let link = folder.path + "-link"
+    #expect(unsafe symlink(folder.path, link) == 0)
+    defer { unsafe unlink(link) }
+    #expect(throws: DiskOpenFailure.self) { try FolderDevice(path: link).open() }
+    device.close()
+    #expect(throws: Never.self) { try FolderDevice(path: folder.path).open() }
+  }
+}
