@@ -28,6 +28,7 @@ extension ByteStream {
 
   /// A socket that has begun to connect.
   static func open(_ address: SocketAddress, on loop: EventLoop) throws(StreamError) -> ByteStream {
+    guard !loop.hasEnded else { throw .closed }
     let descriptor = regent_socket(address.family, Int32(SOCK_STREAM.rawValue))
     guard descriptor >= 0 else { throw .system(SystemError(call: "socket", code: errno)) }
     if address.family != AF_UNIX { setNoDelay(descriptor) }

@@ -34,6 +34,8 @@ import Synchronization
   private let turnEvent: UnsafeMutablePointer<event>
   // Unsafe continuations: `turned` takes all of them out, and resumes each once.
   private var nextTurn: [UnsafeContinuation<Void, Never>] = unsafe []
+  /// Whether its thread is no more; nothing new begins on it then.
+  private(set) var hasEnded = false
   private var buffers: [[UInt8]] = []
   /// The buffer that was given back last: with it alone, most answers are written.
   private var spare: [UInt8] = []
@@ -103,6 +105,24 @@ import Synchronization
     pthread_setspecific(currentLoopKey, nil)
   }
 
+  /// Ends what still waits on a loop whose thread has ended: sleepers wake, streams close, and whoever waited for them goes
+  /// on to its end. Without this they and the loop would hold each other. True where there was anything.
+  func finish() -> Bool {
+    hasEnded = true
+    // Unsafe: as in `run`; the loop's own thread is no more.
+    unsafe pthread_setspecific(currentLoopKey, Unmanaged.passUnretained(self).toOpaque())
+    defer { pthread_setspecific(currentLoopKey, nil) }
+    refreshClock()
+    takeInbox()
+    // Unsafe: only counted.
+    let hadAny = unsafe nextJob != nil || !sleepers.isEmpty || watched.count > 0 || !nextTurn.isEmpty
+    for number in unsafe Array(sleepers.keys) { wake(number) }
+    turned()
+    for stream in watched.all { stream.close() }
+    drain()
+    return hadAny
+  }
+
   /// Ends ``run()`` after what is ready now. From any thread.
   public func stop() {
     run { [self] in
@@ -140,6 +160,10 @@ import Synchronization
     // Unsafe: reads eight bytes into a local.
     _ = unsafe read(wake, &count, 8)
     isAwake.store(false, ordering: .releasing)
+    takeInbox()
+  }
+
+  private func takeInbox() {
     let arrived = inbox.withLock { inbox in
       defer { inbox = [] }
       return inbox

@@ -8,6 +8,7 @@ import Synchronization
 public final class LoopGroup: Sendable {
   public let loops: [EventLoop]
   private let threads = Lock<[pthread_t]>([])
+  private static let mostRounds = 64
 
   /// Makes `count` loops (1 to 1024) and starts their threads.
   public init(count: Int) throws(SystemError) {
@@ -33,6 +34,9 @@ public final class LoopGroup: Sendable {
     guard !ending.isEmpty else { return }
     for loop in loops { loop.stop() }
     for thread in ending { pthread_join(thread, nil) }
+    // One's end may be what another one waits for. Bounded, because a task may begin something new each time.
+    var rounds = 0
+    while rounds < Self.mostRounds, loops.map({ $0.finish() }).contains(true) { rounds += 1 }
   }
 
   /// How many cores this process may use.

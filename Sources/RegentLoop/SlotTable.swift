@@ -24,6 +24,7 @@ struct SlotTable<Object: AnyObject> {
   private var free: [UInt32] = []
 
   var count: Int { slots.count - free.count }
+  var all: [Object] { slots.compactMap(\.object) }
 
   mutating func insert(_ object: Object) -> SlotID {
     if let index = free.popLast() {

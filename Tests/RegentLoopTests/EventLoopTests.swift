@@ -132,6 +132,50 @@ struct EventLoopTests {
     #expect(count == 0)
     #expect(large < 1 << 20)
   }
+
+  @Test("that ends lets nobody wait for ever: sleepers wake, streams close, and nothing is left behind")
+  func ends() async throws {
+    let ended = Notes()
+    weak var left: EventLoop?
+    do {
+      let group = try LoopGroup(count: 2)
+      let (one, other) = (group.loops[0], group.loops[1])
+      left = one
+      let (ready, isReady) = AsyncStream.makeStream(of: Void.self)
+      Task(executorPreference: one) {
+        isReady.yield()
+        await one.sleep(for: .seconds(3600))
+        ended.add("slept")
+        // What it begins now has no loop to go on with, and ends as well.
+        await one.sleep(for: .seconds(3600))
+        ended.add("slept again")
+      }
+      Task(executorPreference: other) {
+        guard let (near, far) = try? makePair(on: other) else { return }
+        isReady.yield()
+        let error = await failure { try await near.readable() }
+        far.close()
+        ended.add(error == .closed ? "closed" : "\(String(describing: error))")
+        // Its end is what a task of the other loop waits for.
+        await Task(executorPreference: one) { ended.add("told") }.value
+        ended.add("done")
+      }
+      var readiness = ready.makeAsyncIterator()
+      await readiness.next()
+      await readiness.next()
+      group.stop()
+    }
+    #expect(ended.all == ["slept", "slept again", "closed", "told", "done"])
+    #expect(left == nil)
+  }
+}
+
+/// What happened, from any thread.
+private final class Notes: Sendable {
+  private let lines = Lock<Set<String>>([])
+
+  func add(_ line: String) { lines.withLock { _ = $0.insert(line) } }
+  var all: Set<String> { lines.withLock { $0 } }
 }
 
 @Suite("A value of a loop's own", .timeLimit(.minutes(1)))
