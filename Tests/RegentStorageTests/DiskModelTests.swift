@@ -190,7 +190,8 @@ private final class DiskRun {
     #expect(total > 60 && recovered > total)
   }
 
-  static let codes: [Int32] = [5, 28, 122, 30, 13, 24, 12, 4]  // EIO ENOSPC EDQUOT EROFS EACCES EMFILE ENOMEM EINTR
+  /// EIO, ENOSPC, EDQUOT, EROFS, EACCES, EMFILE, ENOMEM and EINTR.
+  static let codes: [Int32] = [5, 28, 122, 30, 13, 24, 12, 4]
 
   @Test("goes on after an error at each operation, and heals by itself", arguments: codes)
   func errors(code: Int32) async {

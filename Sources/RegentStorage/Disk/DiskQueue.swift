@@ -126,5 +126,17 @@ final class DiskQueue: Sendable {
     for one in waiting { one.resume(false) }
   }
 
+  /// Lets go of what nobody will take any more: a body that waits to be written refers to the queue that it waits in.
+  func abandon() {
+    let (work, waiting) = state.withLock { state in
+      let left = (state.work, state.waiting)
+      state.isClosed = true
+      (state.work, state.costs, state.first, state.bytes, state.waiting) = (Work(), [], 0, 0, [])
+      return left
+    }
+    for one in waiting + work.barriers { one.resume(false) }
+    for case .store(let offer) in work.jobs { offer.done?(false) }
+  }
+
   var bytes: Int { state.withLock { $0.bytes } }
 }

@@ -85,6 +85,9 @@ public final class DiskStore: Sendable {
     engine.withLock { $0.close(clock) }
   }
 
+  // Without ``close(clock:)`` before, as after a crash: what waits is lost.
+  deinit { core.queue.abandon() }
+
   // MARK: Storing
 
   /// The key with these bytes, hashed with the directory's secret.
