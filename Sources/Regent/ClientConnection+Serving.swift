@@ -53,7 +53,7 @@ extension ClientConnection {
       let response = await server.chain.respond(to: request)
       // Not before there is an answer: whoever waits for an origin holds no buffer.
       if writer.bytes.capacity == 0 { writer = MessageWriter(reusing: loop.takeBuffer()) }
-      let answered = queue(response, to: request, &writer, &timing)
+      let answered = queue(consume response, to: request, &writer, &timing)
       if case .tunnel(let tunnel) = answered.rest { return try await begin(tunnel, &writer, &timing) }
       try await send(answered.rest, of: request, &writer, &timing)
       guard answered.keepAlive, state == .serving else {
