@@ -47,9 +47,7 @@ final class OriginServer {
   /// The unused connection that was used last; nil where one must be opened, or waited for.
   func unused() -> OriginConnection? {
     while !pool.idle.isEmpty, case .use(let connection) = pool.connectionAsked(fresh: false) {
-      meters.originIdle.add(-1)
-      if isUsable(connection) { return connection }
-      discard(connection)
+      if takeIntoUse(connection) { return connection }
     }
     return nil
   }
@@ -60,10 +58,7 @@ final class OriginServer {
   func connection(fresh: Bool = false, until deadline: Int64) async throws(Failure) -> OriginConnection {
     while true {
       switch pool.connectionAsked(fresh: fresh) {
-      case .use(let connection):
-        meters.originIdle.add(-1)
-        if isUsable(connection) { return connection }
-        discard(connection)
+      case .use(let connection): if takeIntoUse(connection) { return connection }
       case .open(let oldest):
         if let oldest { closeIdle(oldest) }
         return try await connect(until: deadline)
@@ -77,11 +72,13 @@ final class OriginServer {
 
   /// Takes an unused connection into use; false where it ended, or where the origin sent something unasked, which would
   /// be taken for the next answer (RFC 9112 section 9.2, TRUST A9).
-  private func isUsable(_ connection: OriginConnection) -> Bool {
+  private func takeIntoUse(_ connection: OriginConnection) -> Bool {
+    meters.originIdle.add(-1)
     connection.stream.delegate = nil
     connection.stream.setDeadline(nil)
     if connection.stream.wasQuiet { return true }
     if connection.stream.hasArrived { meters.note(.extraBytes) }
+    discard(connection)
     return false
   }
 

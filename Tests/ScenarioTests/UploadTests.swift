@@ -112,6 +112,8 @@ extension UnderLoad {
         try connection.answer(200, [], "\(received.value)")
       }
       daemon.update { $0 = stage.daemon }
+      // The origin's connection lives as long as the daemon, and would keep it through this.
+      defer { daemon.update { $0 = nil } }
       _ = try stage.daemon.stats()
       let quiet = stage.daemon.resident
       let client = try stage.daemon.connect()
