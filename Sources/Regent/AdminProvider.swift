@@ -48,6 +48,7 @@ final class Statistics: Sendable {
   private let providers: [String]
   private let loops: [LoopMeters]
   private let memory: MemoryStore?
+  private let disk: DiskStore?
   private let flights: Flights
   private let healths: [(name: String, health: OriginHealth)]
   private let resolver: Resolver?
@@ -55,7 +56,7 @@ final class Statistics: Sendable {
 
   init(
     version: String, started: Int64, domains: [String], providers: [String], loops: [LoopMeters],
-    memory: MemoryStore?, flights: Flights, resolver: Resolver? = nil,
+    memory: MemoryStore?, disk: DiskStore? = nil, flights: Flights, resolver: Resolver? = nil,
     healths: [(name: String, health: OriginHealth)] = [], addresses: [[String]] = []
   ) {
     self.healths = healths
@@ -67,6 +68,7 @@ final class Statistics: Sendable {
     self.providers = providers
     self.loops = loops
     self.memory = memory
+    self.disk = disk
     self.flights = flights
   }
 
@@ -96,6 +98,7 @@ final class Statistics: Sendable {
       json.array("transfers") { write(loops.flatMap { $0.transfers.progress(now: now) }, &$0) }
       json.value("transfers-unlisted", sum { $0.transfers.unlisted.count })
       if let memory { json.object("memory") { write(memory.statistics, &$0) } }
+      if let disk { json.object("disk") { disk.statistics.write(&$0) } }
     }
     return json.bytes + [0x0A]
   }

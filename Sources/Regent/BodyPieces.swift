@@ -11,11 +11,13 @@ public struct BodyPieces: Sendable {
     case slice(Slice)
     /// Some offsets of another body, which may still arrive.
     case stream(BodyStream, Range<Int>)
+    /// Some offsets of a body on the disk.
+    case file(DiskStoredBody, Range<Int>)
 
     var count: Int {
       switch self {
       case .slice(let slice): slice.count
-      case .stream(_, let range): range.count
+      case .stream(_, let range), .file(_, let range): range.count
       }
     }
   }
@@ -34,6 +36,7 @@ public struct BodyPieces: Sendable {
     case .stream(let stream):
       guard let count = body.count else { return nil }
       append(.stream(stream, 0..<count))
+    case .file(let body): append(.file(body, 0..<body.count))
     case .composed(let pieces): self = pieces
     }
   }
@@ -68,6 +71,12 @@ public struct BodyPieces: Sendable {
     pieces.compactMap { if case .stream(let stream, _) = $0 { stream } else { nil } }
   }
 
+  /// The bytes, where all of them are in memory.
+  var presentSlices: [Slice]? {
+    let isOnDisk = pieces.contains { if case .file = $0 { true } else { false } }
+    return isOnDisk || isArriving ? nil : slices
+  }
+
   /// Whether some of it may still arrive: then it must be read in the order in which it does.
   var isArriving: Bool { streams.contains { !$0.isWhole } }
 }
@@ -95,6 +104,8 @@ extension BodyPieces.Piece {
       return .slice(Slice(slice.block, start + range.lowerBound..<start + range.upperBound))
     case .stream(let stream, let own):
       return .stream(stream, own.lowerBound + range.lowerBound..<own.lowerBound + range.upperBound)
+    case .file(let body, let own):
+      return .file(body, own.lowerBound + range.lowerBound..<own.lowerBound + range.upperBound)
     }
   }
 }
@@ -104,6 +115,7 @@ struct OpenPieces {
   enum Piece {
     case slice(Slice)
     case reader(BodyReader, Range<Int>)
+    case file(DiskBodyReader)
   }
 
   private(set) var pieces: [Piece] = []
@@ -117,6 +129,7 @@ struct OpenPieces {
     for piece in closed.pieces {
       switch piece {
       case .slice(let slice): pieces.append(.slice(slice))
+      case .file(let body, let range): pieces.append(.file(body.makeReader(range)))
       case .stream(let stream, let range):
         // One reader for what it can reach by going on: a second one of a body that arrives would hold it back.
         let reader = last.flatMap { $0.stream === stream && $0.end <= range.lowerBound ? $0.reader : nil }

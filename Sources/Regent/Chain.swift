@@ -116,11 +116,8 @@ public final class Chain: Sendable {
     var response = response
     for passed in links[..<index].reversed() where passed.domains.contains(number: request.domain.number) {
       guard let handler = passed.handler else { continue }
-      if response.storability.keeps {
-        switch handler.refusal(of: response, for: request) {
-        case nil: response.cacheStatus.stored = true
-        case let reason?: response.cacheStatus.detail = .refused(reason)
-        }
+      if response.storability.keeps, response.cacheStatus.outcome != .hit {
+        response.cacheStatus.note(refusal: handler.refusal(of: response, for: request))
       }
       await handler.handle(response, for: request)
     }
@@ -151,6 +148,18 @@ public final class Chain: Sendable {
       return response
     }
     return failure.response(to: request)
+  }
+}
+
+extension CacheStatus {
+  /// Notes what one of the caches is going to do with a response. Where one stores it, nothing is said of the others.
+  fileprivate mutating func note(refusal: RefusalReason?) {
+    guard let refusal else {
+      if !stored, case .refused = detail { detail = .none }
+      stored = true
+      return
+    }
+    if !stored { detail = .refused(refusal) }
   }
 }
 

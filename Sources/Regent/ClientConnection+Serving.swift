@@ -130,6 +130,7 @@ extension ClientConnection {
     /// Nil where the beginning of a body that arrives was dropped already.
     case stream(BodyReader?, chunked: Bool)
     case pieces(OpenPieces?)
+    case file(DiskBodyReader, total: Int)
     case tunnel(Tunnel)
   }
 
@@ -182,6 +183,7 @@ extension ClientConnection {
       return .nothing
     case .stream(let stream):
       return .stream(response.seat ?? stream.makeReader(), chunked: ending == .chunked)
+    case .file(let body): return .file(body.makeReader(), total: body.count)
     case .composed(let pieces): return .pieces(OpenPieces(pieces))
     }
   }
@@ -216,6 +218,9 @@ extension ClientConnection {
     case .pieces(let pieces):
       timing.transfer = Transfer(.download, request, total: pieces?.count, on: loop)
       try await send(pieces, &writer, &timing)
+    case .file(let reader, let total):
+      timing.transfer = Transfer(.download, request, total: total, on: loop)
+      try await send(reader, &writer, &timing)
     }
     timing.transfer?.end()
     timing.transfer = nil
@@ -273,6 +278,10 @@ extension ClientConnection {
     for piece in body.pieces {
       switch piece {
       case .slice(let slice): slices.append(slice)
+      case .file(let reader):
+        try await send(slices, &writer, &timing)
+        slices = []
+        try await send(reader, &writer, &timing)
       case .reader(let reader, let range):
         try await send(slices, &writer, &timing)
         slices = []
@@ -296,6 +305,16 @@ extension ClientConnection {
         throw BodyFailure.aborted
       }
       if isWanted { try await send(slices, &writer, &timing) }
+    }
+  }
+
+  /// Sends what a reader has of a body on the disk.
+  private func send(_ reader: DiskBodyReader, _ writer: inout MessageWriter, _ timing: inout Timing)
+    async throws
+  {
+    while let slice = try await reader.next() {
+      countSent(slice.count, timing)
+      try await flush(&writer, &timing, [slice])
     }
   }
 

@@ -24,6 +24,7 @@ struct DaemonParts: Sendable {
   let configuration: Configuration
   let chain: Chain
   let upstreams: [UpstreamProvider]
+  let disk: DiskCache?
   let routing: Routing
   let meters: [LoopMeters]
   let log: ServerLog
@@ -41,11 +42,14 @@ public enum Daemon {
     Signals.prepare()
     let log = ServerLog(makeLogger(configuration))
     let notify = ServiceNotification()
+    let disk = try DiskCache.open(configuration.disk, log)
+    defer { disk?.store.close(clock: .read()) }
     do throws(SystemError) {
       let workers = configuration.server.workers > 0 ? configuration.server.workers : LoopGroup.availableCores
       let sockets = try bind(configuration, workers: workers)
       let group = try LoopGroup(count: workers)
-      let parts = try build(configuration, group, retryPolicies, version: version, log: log)
+      let parts = try build(configuration, group, retryPolicies, disk, version: version, log: log)
+      if let disk { disk.watch(on: group.loops[0], log, notify) }
       let servers = start(parts, group, sockets)
       for address in Set(sockets.flatMap { $0.map(\.address.description) }).sorted() {
         log.logger.info("listening on \(address)")
@@ -99,6 +103,7 @@ public enum Daemon {
 
   private static func build(
     _ configuration: Configuration, _ group: LoopGroup, _ policies: [String: any RetryPolicy],
+    _ disk: DiskCache?,
     version: String, log: ServerLog
   ) throws(SystemError) -> DaemonParts {
     let admin = configuration.domains.count
@@ -128,6 +133,8 @@ public enum Daemon {
             budget: configuration.memory.size.bytes, maxObject: configuration.memory.maxObject.bytes)
         memory = store
         builder = builder.next(MemoryProvider(store: store), domains: set)
+      case .disk:
+        if let disk { builder = builder.next(disk.provider, domains: set) }
       case .fixtures:
         let files = try BlockingPool(name: "regent-files", threads: 2)
         // Domains without fixtures need not ask for them.
@@ -147,9 +154,10 @@ public enum Daemon {
     let routing = Routing(
       router: Router(configuration.domains, admin: admin, pathPrefixes: configuration.server.pathPrefixes),
       domains: domains, instance: instance)
+    let kinds = configuration.providers.map(\.kind).filter { $0 != .disk || disk != nil }
     let statistics = Statistics(
       version: version, started: LoopClock.read().now, domains: domains.map(\.name),
-      providers: configuration.providers.map(\.kind.rawValue) + ["admin"], loops: meters, memory: memory,
+      providers: kinds.map(\.rawValue) + ["admin"], loops: meters, memory: memory, disk: disk?.store,
       flights: flights, resolver: resolver, healths: upstreams.flatMap { $0.healths(of: domains) },
       addresses: configuration.domains.map { $0.upstreams.map(\.url.description) })
     // What it explains is the chain before it.
@@ -157,7 +165,8 @@ public enum Daemon {
     builder = builder.next(
       AdminProvider(statistics, explanations, domain: admin), domains: adminDomains(configuration, admin))
     return DaemonParts(
-      configuration: configuration, chain: builder.build(), upstreams: upstreams, routing: routing,
+      configuration: configuration, chain: builder.build(), upstreams: upstreams, disk: disk,
+      routing: routing,
       meters: meters, log: log,
       connectionLimit: DescriptorLimit.raise(
         reserving: group.loops.count * 8 + 64, wanted: configuration.limits.connections))

@@ -23,7 +23,7 @@ struct FlightEntry: Sendable {
 
   /// Whether the key was invalidated between the leader's look into the cache and this request's.
   func isOutdated(for request: Request) -> Bool {
-    guard let mark, let asked = request.mark else { return false }
+    guard let mark, let asked = request.marks.nearest else { return false }
     return asked.isLater(than: mark)
   }
 }

@@ -239,7 +239,7 @@ extension Flights.Shard {
     counts.led += 1
     // Who follows that one still does; nobody joins it any more.
     if let index = flights.index(of: request.key) { flights[index].isOpen = false }
-    flights.append(FlightEntry(key: request.key, number: lastNumber, mark: request.mark))
+    flights.append(FlightEntry(key: request.key, number: lastNumber, mark: request.marks.nearest))
     return FlightTicket(key: request.key, number: lastNumber)
   }
 

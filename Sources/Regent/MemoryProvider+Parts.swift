@@ -131,8 +131,10 @@ extension MemoryProvider {
   /// Hands on the bytes of pieces once all of them are here; what still arrives is kept meanwhile.
   func keep(_ body: BodyPieces, _ store: @escaping @Sendable ([Slice]) -> Void) {
     guard body.count <= self.store.maxObject else { return }
-    guard let arriving = body.streams.first(where: { !$0.isWhole }) else { return store(body.slices) }
-    keep(arriving) { store(body.slices) }
+    guard let arriving = body.streams.first(where: { !$0.isWhole }) else {
+      return body.presentSlices.map(store) ?? ()
+    }
+    keep(arriving) { body.presentSlices.map(store) }
   }
 
   private func keep(_ stream: BodyStream, _ finished: @escaping @Sendable () -> Void) {
@@ -204,7 +206,7 @@ extension MemoryProvider {
     if !parts.isWhole {
       for value in parts.contentRanges { fields.append(.contentRange, value) }
     }
-    insert(.slices(slices), fields, metadata, request, request.mark)
+    insert(.slices(slices), fields, metadata, request, store.mark(among: request.marks))
   }
 }
 
@@ -240,6 +242,8 @@ extension BodyPieces {
       switch piece {
       case .slice(let slice): found.append(slice)
       case .stream(let stream, let range): found.append(contentsOf: stream.slices(range))
+      // Whoever asks has made sure that there is none.
+      case .file: break
       }
     }
     return found

@@ -97,13 +97,6 @@ extension MemoryProvider {
       && head.metadata.flags.contains(.authorized) == metadata.flags.contains(.authorized)
       && old.all(.vary) == fields.all(.vary) && old.isSame(as: confirmed.fields)
   }
-
-  /// RFC 9111 section 4.4: what is stored for a target is not used any more.
-  func invalidate(_ request: Request, path: ArraySlice<UInt8>, query: ArraySlice<UInt8>?) {
-    let target = request.domain.targetKey(path: path, query: query, for: request.head.fields)
-    if let generations = request.domain.generations { return generations.invalidate(target) }
-    store.invalidate(RecordKey(target))
-  }
 }
 
 extension Record {

@@ -27,19 +27,13 @@ public final class MemoryProvider: ResponseHandler {
     let record = try find(request)
     guard let head = RecordHead(record.head) else { throw Unhandled(.miss, mark: store.mark(request.key)) }
     if head.metadata.status == 206 { return try answerFromParts(record, head, request) }
-    let policy = request.domain.policy
-    switch Reuse.decide(head.metadata, request: request.directives, policy: policy, now: request.wall) {
-    case .serve(let age):
-      return answer(record, head, age: age, detail: .none, request)
-    case .serveStale(let age, let reason):
-      var response = answer(record, head, age: age, detail: .stale(reason), request)
-      if reason != .requestMaxStale { response.revalidation = candidate(record, head, request) }
-      return response
-    case .validate(let reason):
-      throw Unhandled(because: reason, candidate: candidate(record, head, request))
-    case .no(let reason):
-      throw Unhandled(because: reason)
-    }
+    return try stored(record, head, request).answer(to: request)
+  }
+
+  private func stored(_ record: Record, _ head: RecordHead, _ request: Request) -> StoredResponse {
+    StoredResponse(
+      metadata: head.metadata, fields: .stored(shared: record.sharedHead, own: head.lines),
+      body: record.responseBody, mark: store.mark(request.key))
   }
 
   private func find(_ request: Request) throws(Unhandled) -> Record {
@@ -56,24 +50,8 @@ public final class MemoryProvider: ResponseHandler {
     throw hasVariants ? varyMiss(request) : Unhandled(.uriMiss, mark: store.mark(request.key))
   }
 
-  private func answer(
-    _ record: Record, _ head: RecordHead, age: Int32, detail: CacheDetail, _ request: Request
-  ) -> Response {
-    let status = CacheStatus(
-      .hit, ttl: head.metadata.remainingFreshness(policy: request.domain.policy, now: request.wall),
-      detail: detail)
-    var response = Response(
-      status: Int(head.metadata.status), fields: .stored(shared: record.sharedHead, own: head.lines),
-      body: record.responseBody, cacheStatus: status)
-    response.metadata = head.metadata
-    response.age = age
-    return response
-  }
-
   func candidate(_ record: Record, _ head: RecordHead, _ request: Request) -> Candidate {
-    Candidate(
-      metadata: head.metadata, fields: .stored(shared: record.sharedHead, own: head.lines),
-      body: record.responseBody, mark: store.mark(request.key))
+    stored(record, head, request).candidate
   }
 
   // MARK: Keeping
@@ -82,12 +60,12 @@ public final class MemoryProvider: ResponseHandler {
     if Invalidation.applies(method: request.method, status: UInt16(clamping: response.status)) {
       return invalidate(response, request)
     }
-    keep(response, request, since: request.mark)
+    keep(response, request, since: store.mark(among: request.marks))
   }
 
   public func refusal(of response: Response, for request: Request) -> RefusalReason? {
     if response.body.count ?? 0 > store.maxObject { return .tooLarge }
-    if let mark = request.mark, mark != store.mark(request.key) { return .invalidated }
+    if let mark = store.mark(among: request.marks), mark != store.mark(request.key) { return .invalidated }
     return response.status == 206 && holdsWhole(request) ? .partial : nil
   }
 
@@ -103,6 +81,8 @@ public final class MemoryProvider: ResponseHandler {
     // A stored body that a 304 confirmed: nothing is to be waited for.
     case .stream(let stream) where stream.isWhole: insert(.stream(stream), response, metadata, request, mark)
     case .stream(let stream): keep(stream, response, metadata, request, mark)
+    // It is on the disk, and too long to be worth the memory that it would take.
+    case .file: break
     case .composed(let pieces):
       keep(pieces) { self.insert(.slices($0), response, metadata, request, mark) }
     }
@@ -165,38 +145,12 @@ public final class MemoryProvider: ResponseHandler {
   /// that its response names. What a POST brought itself may take the target's place (RFC 9110 section 9.3.3).
   private func invalidate(_ response: Response, _ request: Request) {
     let mark = store.invalidate(request.key)
-    if request.domain.generations != nil {
-      invalidate(request, path: request.pathBytes, query: request.queryBytes)
-    }
-    if response.storability == .store, let before = request.mark, mark.isNext(after: before) {
+    if response.storability == .store, let before = store.mark(among: request.marks),
+      mark.isNext(after: before)
+    {
       keep(response, request, since: mark)
     }
-    let fields = response.fields.parsed
-    for reference in fields.all(.location) + fields.all(.contentLocation) {
-      for target in request.targets(namedBy: reference) where request.key(of: target) != request.key {
-        invalidate(request, path: target.path[...], query: target.query.map { $0[...] })
-      }
-    }
-  }
-}
-
-extension Response {
-  /// Whether this answer, which is not stored, says that what was stored is none any more.
-  fileprivate func denies(_ request: Request) -> Bool {
-    // A 304 speaks of what is stored, be it an error. What the client forbade to keep is not kept, but what was kept
-    // before stays as true as it was; as does what was confirmed for this once.
-    if cacheStatus.fwdStatus == 304 {
-      return storability != .refuse(.requestNoStore) && storability != .refuse(.weaklyConfirmed)
-    }
-    // An answer that only who asked for it forbids to store says nothing of it.
-    if case .refuse(let reason) = storability, reason.concernsRequestOnly { return false }
-    // An origin in trouble says nothing of what is stored.
-    switch status {
-    case 408, 425, 429, 500...: return false
-    default: break
-    }
-    // A HEAD that is answered otherwise than the stored GET was makes it stale (RFC 9111 section 4.3.5).
-    return request.method == .get || status == 200 || status == 404 || status == 410
+    for key in request.keysInvalidated(by: response) { store.invalidate(key) }
   }
 }
 
@@ -207,60 +161,5 @@ extension Record {
     case .packed(let slice): slice.count == 0 ? .empty : .whole(slice)
     case .stream(let stream): .stream(stream)
     }
-  }
-}
-
-/// The layout of a record's own head.
-struct RecordHead {
-  let metadata: StoredMetadata
-  let lines: Slice
-
-  static let varyStart = StoredMetadata.encodedCount + 2
-
-  /// Takes a head apart; nil for one that is damaged.
-  init?(_ head: Slice) {
-    let parts = head.withBytes { bytes -> (StoredMetadata, Int)? in
-      guard let metadata = StoredMetadata.decode(bytes), let vary = Self.varyCount(bytes) else { return nil }
-      return (metadata, Self.varyStart + vary)
-    }
-    guard let (metadata, start) = parts else { return nil }
-    self.metadata = metadata
-    let lower = head.range.lowerBound + start
-    lines = Slice(head.block, lower..<head.range.upperBound)
-  }
-
-  /// Whether the stored response's Vary selects it for a request with these fields (RFC 9111 section 4.1).
-  static func selects(_ head: Slice, _ requestFields: Fields) -> Bool {
-    head.withBytes { bytes in
-      guard let count = varyCount(bytes) else { return false }
-      return count == 0
-        || Vary.matches(bytes.extracting(varyStart..<varyStart + count), requestFields: requestFields)
-    }
-  }
-
-  /// Whether it is parts of a response that are stored, and not a whole one: then its status is 206.
-  static func isPart(_ head: Slice) -> Bool {
-    head.withBytes { $0.count >= 2 && $0[0] == 206 && $0[1] == 0 }
-  }
-
-  /// Appends everything but the lines; false where the response's Vary cannot be kept.
-  static func append(
-    _ metadata: StoredMetadata, _ responseFields: Fields, _ requestFields: Fields, onto head: inout [UInt8]
-  ) -> Bool {
-    metadata.encode(onto: &head)
-    var vary: [UInt8] = []
-    guard Vary.encode(responseFields: responseFields, requestFields: requestFields, onto: &vary) else {
-      return false
-    }
-    head.append(UInt8(truncatingIfNeeded: vary.count))
-    head.append(UInt8(truncatingIfNeeded: vary.count >> 8))
-    head.append(contentsOf: vary)
-    return true
-  }
-
-  static func varyCount(_ bytes: Span<UInt8>) -> Int? {
-    guard bytes.count >= varyStart else { return nil }
-    let count = Int(bytes[varyStart - 2]) | Int(bytes[varyStart - 1]) << 8
-    return varyStart + count <= bytes.count ? count : nil
   }
 }

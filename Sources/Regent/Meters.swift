@@ -43,7 +43,7 @@ final class DomainMeters: Sendable {
       forwarded.add(reason)
     }
     switch status.detail {
-    case .none: break
+    case .none, .disk: break
     case .miss(let reason): validated.add(reason)
     case .refused(let reason): refused.add(reason)
     case .stale(let reason):

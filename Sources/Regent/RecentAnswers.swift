@@ -39,7 +39,9 @@ struct RecentAnswers {
     private init?(_ response: borrowing Response, status: Int, length: Int, _ routed: RoutedHead?) {
       guard case .stored(_, let own) = response.fields, let ttl = response.cacheStatus.plainHit,
         let age = response.age, let date = response.metadata?.date,
-        own.block.capacity <= RecentAnswers.largestRecord
+        own.block.capacity <= RecentAnswers.largestRecord,
+        // What comes from the disk is another block each time.
+        response.cacheStatus.detail == .none
       else { return nil }
       (self.own, self.status, self.date) = (own, status, date)
       (self.age, self.ttl, self.length, self.routed) = (age, ttl, length, routed)
@@ -87,16 +89,17 @@ struct RecentTails {
     let date: Int64
     let age: Int32
     let ttl: Int32
+    let isFromDisk: Bool
 
+    fileprivate static var none: Tail { Tail(date: .min, age: 0, ttl: 0, isFromDisk: false) }
     fileprivate var place: Int { Int(truncatingIfNeeded: date &+ Int64(ttl) &* 7) & (RecentTails.places - 1) }
   }
 
   static let places = 64
 
   /// Which lines were composed last at each place, and which were kept there.
-  private var last: [Tail] = Array(repeating: Tail(date: .min, age: 0, ttl: 0), count: places)
-  private var kept: [(tail: Tail, bytes: [UInt8])] = Array(
-    repeating: (Tail(date: .min, age: 0, ttl: 0), []), count: places)
+  private var last: [Tail] = Array(repeating: .none, count: places)
+  private var kept: [(tail: Tail, bytes: [UInt8])] = Array(repeating: (.none, []), count: places)
 
   /// Appends lines that were kept; false where they were not.
   func append(_ tail: Tail, onto bytes: inout [UInt8]) -> Bool {

@@ -26,8 +26,8 @@ public final class Request: Sendable {
   public let forwarded: FwdReason
   /// Why what is stored in it could not answer by itself.
   let cause: MissReason?
-  /// What a cache had removed when it passed the request on.
-  let mark: RemovalMark?
+  /// What the caches had removed when they passed the request on.
+  let marks: RemovalMarks
   /// The method to be asked with: the client's own, or GET behind an answer to a HEAD.
   public let method: Method
   /// The client's connection, for interim responses; nil where no client waits.
@@ -39,12 +39,13 @@ public final class Request: Sendable {
   init(
     _ routed: RoutedHead, directives: RequestDirectives, wall: Int64, now: Int64, body: (any RequestBody)?,
     candidate: Candidate? = nil, missing: MissingPart? = nil, variants: [Candidate] = [],
-    forwarded: FwdReason = .bypass, cause: MissReason? = nil, mark: RemovalMark? = nil, method: Method? = nil,
+    forwarded: FwdReason = .bypass, cause: MissReason? = nil, marks: RemovalMarks = RemovalMarks(),
+    method: Method? = nil,
     client: LoopBound<ClientConnection>? = nil, isBehind: Bool = false, meters: LoopMeters
   ) {
     self.isBehind = isBehind
     self.cause = cause
-    self.mark = mark
+    self.marks = marks
     self.method = method ?? routed.head.method
     self.client = client
     self.routed = routed
@@ -81,38 +82,47 @@ public final class Request: Sendable {
 
   /// The same request with what a provider found out.
   func learning(_ unhandled: Unhandled) -> Request {
-    guard unhandled.candidate != nil || unhandled.reason != nil else { return self }
+    guard unhandled.candidate != nil || unhandled.reason != nil || unhandled.mark != nil else { return self }
+    var marks = marks
+    if let mark = unhandled.mark { marks.add(mark) }
     return Request(
       routed, directives: directives, wall: wall, now: now, body: body,
-      candidate: candidate ?? unhandled.candidate, missing: missing ?? unhandled.missing,
+      candidate: Candidate.newer(candidate, unhandled.candidate), missing: missing ?? unhandled.missing,
       variants: variants.isEmpty ? unhandled.variants : variants,
-      forwarded: forwarded == .bypass ? unhandled.reason ?? .bypass : forwarded,
-      cause: cause ?? unhandled.cause, mark: mark ?? unhandled.mark, method: method, client: client,
-      meters: meters)
+      forwarded: forwarded.knowsNothing ? unhandled.reason ?? forwarded : forwarded,
+      cause: cause ?? unhandled.cause, marks: marks, method: method, client: client,
+      isBehind: isBehind, meters: meters)
   }
 
   /// The same request, to be asked for the whole of what the stored response was to stand for.
   func withoutCandidate() -> Request {
     Request(
       routed, directives: directives, wall: wall, now: now, body: body, forwarded: forwarded,
-      cause: cause, mark: mark, method: method, client: client, isBehind: isBehind, meters: meters)
+      cause: cause, marks: marks, method: method, client: client, isBehind: isBehind, meters: meters)
   }
 
   /// The same request with content that can be read again.
   func sending(_ content: any RequestBody) -> Request {
     Request(
       routed, directives: directives, wall: wall, now: now, body: content, candidate: candidate,
-      missing: missing, variants: variants, forwarded: forwarded, cause: cause, mark: mark, method: method,
+      missing: missing, variants: variants, forwarded: forwarded, cause: cause, marks: marks, method: method,
       client: client, isBehind: isBehind, meters: meters)
   }
 
   /// The request that revalidates a candidate behind an answer that has left already: no client, no directives, and
   /// GET, because what is stored is the response to one.
   func revalidating(_ candidate: Candidate) -> Request {
-    Request(
+    var marks = marks
+    if let mark = candidate.mark { marks.add(mark) }
+    return Request(
       routed, directives: .none, wall: wall, now: now, body: nil, candidate: candidate, forwarded: .stale,
-      mark: candidate.mark, method: .get, isBehind: true, meters: meters)
+      marks: marks, method: .get, isBehind: true, meters: meters)
   }
+}
+
+extension FwdReason {
+  /// Whether the cache that gave it had nothing stored: what the next one says is told instead.
+  fileprivate var knowsNothing: Bool { self == .bypass || self == .uriMiss || self == .miss }
 }
 
 /// A request's content as it arrives. One provider reads it, once.
@@ -136,6 +146,8 @@ public final class Candidate: Sendable {
   public let parts: Parts?
   /// What the cache had removed when it was found.
   public let mark: RemovalMark?
+  /// What its cache knows it by.
+  let source: DiskRecord?
   private let stored: ResponseFields
 
   /// Its fields. They are taken apart only here: a stale answer needs them only if nobody revalidates already.
@@ -147,13 +159,20 @@ public final class Candidate: Sendable {
 
   init(
     metadata: StoredMetadata, fields: ResponseFields, body: ResponseBody, parts: Parts? = nil,
-    mark: RemovalMark?
+    mark: RemovalMark?, source: DiskRecord? = nil
   ) {
     self.metadata = metadata
     self.body = body
     self.parts = parts
     self.mark = mark
+    self.source = source
     stored = fields
+  }
+
+  /// Of what two caches hold that which arrived later; the first one's where both arrived at once.
+  static func newer(_ one: Candidate?, _ other: Candidate?) -> Candidate? {
+    guard let one, let other else { return one ?? other }
+    return other.metadata.responseTime > one.metadata.responseTime ? other : one
   }
 }
 

@@ -116,6 +116,8 @@ public enum ResponseBody: Sendable {
   case empty
   case whole(Slice)
   case stream(BodyStream)
+  /// On the disk, and read as it is sent.
+  case file(DiskStoredBody)
   /// Put together from others.
   case composed(BodyPieces)
 
@@ -123,7 +125,7 @@ public enum ResponseBody: Sendable {
   /// that is neither read nor left unread would hold its origin's connection for ever.
   func leaveUnread() {
     switch self {
-    case .empty, .whole: break
+    case .empty, .whole, .file: break
     case .stream(let stream): stream.makeReader()?.leave()
     case .composed(let pieces): for stream in pieces.streams { stream.makeReader()?.leave() }
     }
@@ -135,6 +137,7 @@ public enum ResponseBody: Sendable {
     case .empty: 0
     case .whole(let slice): slice.count
     case .stream(let stream): stream.isWhole ? stream.total : stream.expected
+    case .file(let body): body.count
     case .composed(let pieces): pieces.count
     }
   }

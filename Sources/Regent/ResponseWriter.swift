@@ -89,13 +89,15 @@ final class ResponseWriter {
       response.failure == nil
     else { return false }
     write(shared, own, to: &writer)
-    let tail = RecentTails.Tail(date: date, age: age, ttl: ttl)
+    let isFromDisk = response.cacheStatus.detail == .disk
+    let tail = RecentTails.Tail(date: date, age: age, ttl: ttl, isFromDisk: isFromDisk)
     if !tails.append(tail, onto: &writer.bytes) {
       let start = writer.bytes.count
       writer.field(.date, date: date)
       writer.field(.age, decimal: Int(age))
       writer.bytes.append(contentsOf: hitTail)
       Decimal.append(Int(ttl), to: &writer.bytes)
+      if isFromDisk { writer.bytes.append(contentsOf: "; detail=disk".utf8) }
       writer.endLine()
       tails.note(tail, writer.bytes[start...])
     }

@@ -3,6 +3,7 @@
 import Logging
 import RegentHTTP
 import RegentLoop
+import RegentStorage
 
 /// What the server writes down of requests. Secrets never come here: no fields, no queries.
 final class ServerLog: Sendable {
@@ -31,6 +32,24 @@ final class ServerLog: Sendable {
       case .opened: "\(origin): left alone, because it failed too often. \(cause)"
       case .halfOpened: "\(origin): asked again, a few requests at a time"
       case .closed: "\(origin): answers again"
+      }
+    }
+  }
+
+  /// Something became of the disk cache.
+  func told(_ report: DiskReport, of path: String) {
+    switch report {
+    case .damage(let segment, let offset, let what):
+      limited("disk damage", level: .warning) {
+        "\(path): what was written at \(offset) of segment \(segment) is damaged (\(what)), and removed"
+      }
+    case .state(let state):
+      limited("disk \(state.word)", level: state == .healthy ? .notice : .error) {
+        "\(path): \(state.sentence)"
+      }
+    case .recovered(let entries, let segments):
+      limited("disk recovered", level: .info) {
+        "\(path): \(entries) responses found in \(segments) segments"
       }
     }
   }

@@ -84,7 +84,7 @@ extension CacheKey {
 extension CachePolicy {
   /// Whether what answers this request may be kept as one client's. Without credentials nothing tells clients
   /// apart, and the rules of a shared cache hold (RFC 9111 section 5.2.2.7).
-  func isPrivate(for request: Fields) -> Bool {
+  public func isPrivate(for request: Fields) -> Bool {
     scope == .private && (request.contains(.authorization) || request.contains(.cookie))
   }
 }

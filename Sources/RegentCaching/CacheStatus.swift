@@ -16,6 +16,8 @@ public enum CacheDetail: Sendable, Equatable {
   case miss(MissReason)
   case stale(StaleReason)
   case refused(RefusalReason)
+  /// The disk cache answered.
+  case disk
 
   /// The text, a structured-field token; empty for ``none``.
   public var text: String {
@@ -24,6 +26,7 @@ public enum CacheDetail: Sendable, Equatable {
     case .miss(let reason): reason.text
     case .stale(let reason): reason.text
     case .refused(let reason): reason.text
+    case .disk: "disk"
     }
   }
 }
@@ -59,9 +62,10 @@ public struct CacheStatus: Sendable, Equatable {
     self.detail = detail
   }
 
-  /// The remaining freshness of a hit of which there is nothing else to say.
+  /// The remaining freshness of a hit of which there is nothing else to say, but where it was found.
   @inlinable public var plainHit: Int32? {
-    guard case .hit = outcome, fwdStatus == nil, !stored, !collapsed, detail == .none else { return nil }
+    guard case .hit = outcome, fwdStatus == nil, !stored, !collapsed, detail == .none || detail == .disk
+    else { return nil }
     return ttl
   }
 

@@ -92,6 +92,8 @@ public enum RefusalReason: String, Sendable, CaseIterable {
   case tooLarge = "too-large"
   /// What is stored for its target was made invalid while it was fetched (section 4.4).
   case invalidated
+  /// Its key was not asked for before, and only what is asked for again is stored: `admit = "second-hit"`.
+  case firstRequest = "first-request"
   /// A 304's strong tag answers the question about a weak one, and must not change what is stored (section 4.3.4).
   case weaklyConfirmed = "weakly-confirmed"
   /// Neither freshness nor a validator nor a stale window: a stored copy could never be used.

@@ -14,7 +14,7 @@ struct RegentCommand: ParsableCommand {
     abstract: "A local caching reverse proxy: it answers for your origins when they are slow or gone.",
     discussion: """
       Point your apps at localhost. Regent routes each request by its domain to the nearest provider \
-      that can answer it: memory, fixtures, or the origin itself.
+      that can answer it: memory, disk, fixtures, or the origin itself.
 
         regent serve --upstream https://api.example.org    one origin, no file
         regent serve --config config/regent.toml           domains as configured

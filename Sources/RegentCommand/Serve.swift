@@ -13,7 +13,7 @@ struct Serve: ParsableCommand {
     discussion: """
       Without --config and --upstream it looks for config/regent.toml, then for /etc/regent/regent.toml. \
       With --upstream no file is read: localhost, *.localhost, 127.0.0.1, [::1] and the origin's own name \
-      go to that origin, through the memory cache.
+      go to that origin, through the memory cache, and the disk cache where --disk names one.
       """)
 
   /// Where a configuration is looked for when none is named.
@@ -38,15 +38,12 @@ struct Serve: ParsableCommand {
   @Option(help: ArgumentHelp("The budget of the memory cache, such as 256MiB.", valueName: "size"))
   var memory: String?
 
-  @Option(help: ArgumentHelp("The folder of the disk cache; not in this version yet.", valueName: "dir"))
+  @Option(help: ArgumentHelp("The directory of the disk cache; without it there is none.", valueName: "dir"))
   var disk: String?
 
   @OptionGroup var overrides: Overrides
 
   func run() throws {
-    if disk != nil {
-      throw Failure(message: "this version has no disk cache yet: start it without --disk", code: .usage)
-    }
     let configuration = try configured()
     do {
       try Daemon.run(configuration, version: RegentCommand.version)
@@ -84,6 +81,11 @@ struct Serve: ParsableCommand {
     }
     if let memory {
       options.append(Override(option: "--memory \(memory)", key: "memory.size", value: memory))
+    }
+    if let disk {
+      // A path on the command line is relative to where the command is given.
+      let path = disk.hasPrefix("/") ? disk : FileManager.default.currentDirectoryPath + "/" + disk
+      options.append(Override(option: "--disk \(disk)", key: "disk.path", value: path))
     }
     return options
   }

@@ -8,6 +8,7 @@ public struct ByteCount: Sendable, Hashable, Comparable {
 
   public static func kibibytes(_ count: Int) -> ByteCount { ByteCount(bytes: count << 10) }
   public static func mebibytes(_ count: Int) -> ByteCount { ByteCount(bytes: count << 20) }
+  public static func gibibytes(_ count: Int) -> ByteCount { ByteCount(bytes: count << 30) }
 
   public static func < (left: ByteCount, right: ByteCount) -> Bool { left.bytes < right.bytes }
 

@@ -34,6 +34,10 @@ extension Configuration {
       let sentence = "\"limits.line\" (\(limits.line)) is larger than \"limits.head\" (\(limits.head))"
       findings.add(sentence, key: "limits.line", at: [.key("limits"), .key("line")])
     }
+    if disk.maxObject > disk.size, findings.isSound([.key("disk")]) {
+      let sentence = "\"disk.max-object\" (\(disk.maxObject)) is larger than \"disk.size\" (\(disk.size))"
+      findings.add(sentence, key: "disk.max-object", at: [.key("disk"), .key("max-object")])
+    }
     if memory.maxObject > memory.size, findings.isSound([.key("memory")]) {
       let sentence =
         "\"memory.max-object\" (\(memory.maxObject)) is larger than \"memory.size\" (\(memory.size))"
@@ -157,7 +161,7 @@ extension ProviderEntry.Domains {
 extension Domain {
   fileprivate func needs(_ kind: ProviderEntry.Kind) -> Bool {
     switch kind {
-    case .memory: false
+    case .memory, .disk: false
     case .fixtures: !fixtures.isEmpty || folder != nil
     case .upstream: upstream != nil
     }

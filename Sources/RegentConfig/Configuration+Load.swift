@@ -75,6 +75,7 @@ extension Configuration {
 
   /// Makes paths relative to the file's folder, and notes those where nothing is.
   private mutating func resolvePaths(below base: String, findings: inout Findings) {
+    disk.path = disk.path.map { Self.resolved($0, below: base) }
     for index in domains.indices {
       if let folder = domains[index].folder {
         let path = Self.resolved(folder, below: base)

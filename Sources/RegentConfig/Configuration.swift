@@ -8,6 +8,7 @@ public struct Configuration: Sendable, Equatable {
   public var limits = Limits()
   public var timeouts = Timeouts()
   public var memory = Memory()
+  public var disk = Disk()
   public var flights = Flights()
   public var log = Log()
   /// The domains, in the order of the file; the most specific match wins, not the first.
@@ -118,6 +119,39 @@ extension Configuration {
     private var chosenMaxObject: ByteCount?
 
     public init() {}
+  }
+
+  /// The disk cache: where it is, and how much of the disk it may take.
+  public struct Disk: Sendable, Equatable {
+    /// The directory, which is Regent's alone; nil where there is no disk cache.
+    public var path: String?
+    /// The budget for everything in the directory.
+    public var size = ByteCount.gibibytes(1)
+    /// The largest response that is stored; unless set, an eighth of `size` but at most 1 GiB.
+    public var maxObject: ByteCount {
+      get { chosenMaxObject ?? min(ByteCount(bytes: size.bytes / 8), .gibibytes(1)) }
+      set { chosenMaxObject = newValue }
+    }
+    private var chosenMaxObject: ByteCount?
+    /// How often what is read is verified.
+    public var verify = Verification.always
+    /// What is stored of what may be.
+    public var admit = Admission.all
+    /// How long what was written may be without being brought to the device: what a loss of power can cost.
+    public var sync = Duration.seconds(30)
+
+    public init() {}
+
+    /// How often a block is verified before its bytes are sent.
+    public enum Verification: String, CaseIterable, Sendable {
+      case always, once
+    }
+
+    /// Which responses are stored: all, or those that are asked for again.
+    public enum Admission: String, CaseIterable, Sendable {
+      case all
+      case secondHit = "second-hit"
+    }
   }
 
   /// Requests for the same that come at once: one fetch answers all.

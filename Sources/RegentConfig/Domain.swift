@@ -155,7 +155,7 @@ public struct ProviderEntry: Sendable, Equatable {
 
   /// The providers there are, in the default order of the chain.
   public enum Kind: String, CaseIterable, Sendable {
-    case memory, fixtures, upstream
+    case memory, disk, fixtures, upstream
   }
 
   /// The domains that a provider serves.

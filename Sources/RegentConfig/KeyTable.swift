@@ -5,7 +5,7 @@
 /// All keys of the configuration.
 enum KeyTable {
   /// The tables that a file may have once.
-  static let sections = ["server", "limits", "timeouts", "memory", "flights", "log"]
+  static let sections = ["server", "limits", "timeouts", "memory", "disk", "flights", "log"]
 
   /// The keys of the sections.
   static let top: [Key<Configuration>] =
@@ -87,6 +87,23 @@ enum KeyTable {
         "The largest response that is stored; an eighth of memory.size, 64 MiB at most."),
 
       Key(
+        "disk.path", \.disk.path, refusal: pathRefusal,
+        "The directory of the disk cache, relative to this file; without it there is none."),
+      Key(
+        "disk.size", \.disk.size, in: size(1 << 20)...size(1 << 44),
+        "The budget of the disk cache, everything in its directory counted."),
+      Key(
+        "disk.max-object", \.disk.maxObject, in: size(1)...size(1 << 44),
+        "The largest response that is stored; an eighth of disk.size, 1 GiB at most."),
+      Key(
+        "disk.verify", \.disk.verify,
+        "How often what is stored is verified as it is read: always, or once since the start."),
+      Key("disk.admit", \.disk.admit, "What is stored: all that may be, or what is asked for a second time."),
+      Key(
+        "disk.sync", \.disk.sync, in: .seconds(1)...wait.upperBound,
+        "How long what was written may be without being brought to the device."),
+
+      Key(
         "flights.lease", \.flights.lease, in: wait,
         "How long requests wait for another one's answer to begin until one more of them asks the origin."),
       Key(
@@ -164,7 +181,7 @@ enum KeyTable {
 
   /// The keys of a `[[provider]]`.
   static let provider: [Key<ProviderEntry>] = [
-    Key("provider.kind", \.kind, required: true, "What answers: memory, fixtures or upstream."),
+    Key("provider.kind", \.kind, required: true, "What answers: memory, disk, fixtures or upstream."),
     Key("provider.domains", \.domains, "The domains that it serves, \"any\" for all."),
   ]
 

@@ -103,6 +103,8 @@ extension Word {
 }
 
 extension Configuration.Log.Level: Word {}
+extension Configuration.Disk.Verification: Word {}
+extension Configuration.Disk.Admission: Word {}
 extension Domain.NegotiationField: Word {}
 extension Domain.Policy: Word {}
 extension CachePolicy.Scope: Word {}

@@ -35,7 +35,7 @@ import Synchronization
   // Unsafe continuations: `turned` takes all of them out, and resumes each once.
   private var nextTurn: [UnsafeContinuation<Void, Never>] = unsafe []
   /// Whether its thread is no more; nothing new begins on it then.
-  private(set) var hasEnded = false
+  public private(set) var hasEnded = false
   private var buffers: [[UInt8]] = []
   /// The buffer that was given back last: with it alone, most answers are written.
   private var spare: [UInt8] = []

@@ -84,6 +84,9 @@ public final class MemoryStore: Sendable {
   /// ``insert(_:head:sharedHead:body:now:since:replacing:)``.
   public func mark(_ key: RecordKey) -> RemovalMark { removals.mark(key) }
 
+  /// This store's mark, among those that a request has met.
+  public func mark(among marks: RemovalMarks) -> RemovalMark? { removals.own(marks) }
+
   /// Removes all of the key's records; the mark that stands for this removal and all before.
   @discardableResult
   public func invalidate(_ key: RecordKey) -> RemovalMark {

@@ -25,7 +25,7 @@ struct BadFileTests {
   static let unknownKeys = [
     BadFile("[memroy]\nsize = 1", #"r.toml:1: unknown key "memroy" (did you mean "memory"?)"#),
     BadFile("\n[memory]\nsise = 1", #"r.toml:3: unknown key "memory.sise" (did you mean "memory.size"?)"#),
-    BadFile("size = 1", #"r.toml:1: unknown key "size" (did you mean "memory.size"?)"#),
+    BadFile("workers = 1", #"r.toml:1: unknown key "workers" (did you mean "server.workers"?)"#),
     BadFile("memory.sise = 1", #"r.toml:1: unknown key "memory.sise" (did you mean "memory.size"?)"#),
     BadFile("memory = { sise = 1 }", #"r.toml:1: unknown key "memory.sise" (did you mean "memory.size"?)"#),
     BadFile("[log]\nformat = 1", #"r.toml:2: unknown key "log.format""#),
@@ -117,8 +117,8 @@ struct BadFileTests {
     BadFile("domain = [1]", #"r.toml:1: "domain" must be a list of tables, not of 1"#),
     BadFile("[[provider]]\n", #"r.toml:1: "provider.kind" is missing"#),
     BadFile(
-      "[[provider]]\nkind = 'disk'",
-      #"r.toml:2: "provider.kind" must be one of "memory", "fixtures", "upstream", not "disk""#),
+      "[[provider]]\nkind = 'tape'",
+      #"r.toml:2: "provider.kind" must be one of "memory", "disk", "fixtures", "upstream", not "tape""#),
   ]
 
   @Test("a domain's value that cannot be says why", arguments: Self.wrongDomains)

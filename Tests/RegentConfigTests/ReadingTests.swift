@@ -19,7 +19,8 @@ struct ReadingTests {
   @Test("every default is a value that its key accepts")
   func defaults() throws {
     for key in KeyTable.top {
-      let standard = try #require(key.toml(Configuration()))
+      // A key without a value has none that could be refused.
+      guard let standard = key.toml(Configuration()) else { continue }
       let text = "v = \(standard)"
       let node = try #require(try TOMLText.parse(text, after: SourceMap(text))["v"])
       var read = Configuration()
@@ -38,7 +39,7 @@ struct ReadingTests {
     #expect(standard.limits.fields == 100)
     #expect(standard.memory.size.bytes == 268_435_456)
     #expect(standard.memory.maxObject.bytes == 33_554_432)
-    #expect(standard.providers.map(\.kind) == [.memory, .fixtures, .upstream])
+    #expect(standard.providers.map(\.kind) == [.memory, .disk, .fixtures, .upstream])
     #expect(standard.providers.allSatisfy { $0.domains == .any })
   }
 

@@ -81,7 +81,9 @@ struct SampleFileTests {
       let plain = Configuration()
       var read = plain
       try key.read(Self.node(shown), &read)
-      #expect(key.toml(read) == key.toml(plain), "\(key.path) = \(shown)")
+      // What is not set unless it is written can only be shown by an example.
+      guard let standard = key.toml(plain) else { continue }
+      #expect(key.toml(read) == standard, "\(key.path) = \(shown)")
     }
   }
 

@@ -77,7 +77,7 @@ extension Response {
     switch body {
     case .whole(let slice): String(decoding: slice.bytes, as: UTF8.self)
     case .composed(let pieces): String(decoding: pieces.slices.flatMap(\.bytes), as: UTF8.self)
-    case .empty, .stream: ""
+    case .empty, .stream, .file: ""
     }
   }
 }

@@ -18,6 +18,10 @@ final class DiskCore: Sendable {
   private let health = Lock<DiskHealth>(DiskHealth())
   private let reads = Atomic<Bool>(true)
   private let writes = Atomic<Bool>(true)
+  /// Whether all that the directory holds can be found: it is open, and looked through.
+  let isSettled = Atomic<Bool>(false)
+  /// The latest wall time, in seconds since 1970, at which a record was written.
+  let newestWall = Atomic<Int64>(0)
   /// The time of the log, as entries count it.
   let logTime = Atomic<UInt16>(0)
 

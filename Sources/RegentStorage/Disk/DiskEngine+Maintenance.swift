@@ -2,6 +2,7 @@
 // directory is still there; and the end.
 
 import RegentLoop
+import Synchronization
 
 extension DiskEngine {
   mutating func maintain() {
@@ -113,6 +114,8 @@ extension DiskEngine {
   // MARK: Figures
 
   func publishFigures() {
+    core.isSettled.store(isOpen && recovery == nil, ordering: .releasing)
+    core.newestWall.store(newestWall, ordering: .relaxed)
     let bytes = bytes
     core.figures.withLock { figures in
       figures.bytes = bytes

@@ -108,6 +108,7 @@ struct DiskEngine: Sendable {
     do throws(SystemError) {
       try journal.append(entries, instance: identity.instance, device: device)
       unkept = []
+      core.queue.keptRemovals()
       return true
     } catch {
       core.writeFailed(error, now)

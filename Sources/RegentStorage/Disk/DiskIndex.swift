@@ -26,6 +26,7 @@ final class DiskIndex: Sendable {
     }
   }
 
+  func holds(_ hash: UInt64) -> Bool { with(hash) { $0.holds(hash) } }
   func contains(_ hash: UInt64, _ location: UInt64) -> Bool { with(hash) { $0.contains(hash, location) } }
   func touch(_ entry: DiskEntry, _ time: UInt16) {
     with(entry.hash) { $0.touch(entry.hash, entry.location, time) }

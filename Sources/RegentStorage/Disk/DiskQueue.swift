@@ -35,6 +35,12 @@ final class DiskQueue: Sendable {
     var bytes = 0
     var waiting: [Parked<Bool>] = []
     var isClosed = false
+    /// Whether the writer has jobs in hand; until it comes for more.
+    var isWorking = false
+    /// Removals that were handed over, that the writer took, and that are on the disk.
+    var removals = 0
+    var takenRemovals = 0
+    var keptRemovals = 0
   }
   private let state = Lock<State>(State())
   private let limit: Int
@@ -60,9 +66,21 @@ final class DiskQueue: Sendable {
   }
 
   func remove(_ removal: DiskRemoval) {
-    state.withLock { $0.work.removals.append(removal) }
+    state.withLock { state in
+      state.work.removals.append(removal)
+      state.removals += 1
+    }
     wake()
   }
+
+  /// Whether nothing is being written, or waits to be.
+  var isIdle: Bool { state.withLock { $0.work.jobs.isEmpty && !$0.isWorking } }
+
+  /// Whether there are removals that are not on the disk yet.
+  var owesRemovals: Bool { state.withLock { $0.removals > $0.keptRemovals } }
+
+  /// All removals that the writer took are on the disk.
+  func keptRemovals() { state.withLock { $0.keptRemovals = $0.takenRemovals } }
 
   /// Waits until all removals so far are on the disk; false where they could not be brought there.
   func barrier() async -> Bool {
@@ -93,6 +111,7 @@ final class DiskQueue: Sendable {
     let (work, waiting, isMore) = state.withLock { state in
       var work = Work(removals: state.work.removals, barriers: state.work.barriers)
       (state.work.removals, state.work.barriers) = ([], [])
+      state.takenRemovals = state.removals
       var bytes = 0
       while state.first < state.work.jobs.count, bytes < wanted {
         work.jobs.append(state.work.jobs[state.first])
@@ -100,6 +119,7 @@ final class DiskQueue: Sendable {
         state.first += 1
       }
       state.bytes -= bytes
+      state.isWorking = !work.jobs.isEmpty
       let isMore = state.first < state.work.jobs.count
       if !isMore {
         (state.work.jobs, state.costs, state.first) = ([], [], 0)

@@ -50,6 +50,7 @@ struct DiskShard: Sendable {
     return found
   }
 
+  func holds(_ hash: UInt64) -> Bool { place(hash) { _ in true } != nil }
   func contains(_ hash: UInt64, _ location: UInt64) -> Bool { place(hash) { $0.location == location } != nil }
 
   mutating func touch(_ hash: UInt64, _ location: UInt64, _ time: UInt16) {

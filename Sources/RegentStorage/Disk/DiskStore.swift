@@ -96,6 +96,9 @@ public final class DiskStore: Sendable {
   /// What was removed under the key so far: to be taken before its response is asked for.
   public func mark(_ key: RecordKey) -> RemovalMark { core.marks.mark(key) }
 
+  /// This store's mark, among those that a request has met.
+  public func mark(among marks: RemovalMarks) -> RemovalMark? { core.marks.own(marks) }
+
   /// Hands a whole response over to be stored, in place of the key's response with the same `variant` (a hash of what
   /// selects it); false where it is refused. It is not stored if the key was removed since the mark was made.
   ///
@@ -163,10 +166,20 @@ public final class DiskStore: Sendable {
   @discardableResult
   public func invalidate(_ key: RecordKey) -> RemovalMark {
     let mark = core.marks.note(key)
+    // What is being written now was marked before, and is not to be found after a restart either.
+    guard mayHold(key) || !core.queue.isIdle else { return mark }
     core.index.remove(key.hash) { _ in true }
     core.queue.remove(DiskRemoval(kind: .key, hash: key.hash))
     return mark
   }
+
+  /// Whether something may be stored under the key.
+  public func mayHold(_ key: RecordKey) -> Bool {
+    !core.isSettled.load(ordering: .acquiring) || core.index.holds(key.hash)
+  }
+
+  /// Whether there are removals that ``durable()`` would wait for.
+  public var owesRemovals: Bool { core.queue.owesRemovals }
 
   /// Removes one stored response, and what was to take its place.
   public func remove(_ record: DiskRecord) {
@@ -186,6 +199,14 @@ public final class DiskStore: Sendable {
 
   /// Waits until all removals so far are on the disk, to stay; false where they cannot be brought there.
   public func durable() async -> Bool { await core.queue.barrier() }
+
+  /// The longest body, in bytes, that is taken.
+  public var maxObject: Int { core.options.maxObject }
+
+  /// Whether a wall clock can be true by what was written: one that is more than a day behind that cannot.
+  public func mayTrust(wall: Int64) -> Bool {
+    wall >= core.newestWall.load(ordering: .relaxed) - 86_400
+  }
 
   // MARK: Figures
 
