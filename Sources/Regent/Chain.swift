@@ -159,6 +159,8 @@ extension CacheStatus {
       stored = true
       return
     }
+    // The one nearest to the origin says why.
+    if case .refused = detail { return }
     if !stored { detail = .refused(refusal) }
   }
 }

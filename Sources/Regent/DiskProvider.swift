@@ -60,7 +60,7 @@ public final class DiskProvider: ResponseHandler {
 
   /// What is said of a request that selects nothing: the tags of what is stored for others go along.
   private func unselected(_ key: RecordKey, _ mark: RemovalMark, _ request: Request) async -> Unhandled {
-    guard store.mayHold(key) else { return Unhandled(.uriMiss, mark: mark) }
+    guard store.holds(key) else { return Unhandled(.uriMiss, mark: mark) }
     let others = await store.records(key, now: request.now, limit: MemoryProvider.offeredVariants)
     guard !others.isEmpty else { return Unhandled(.uriMiss, mark: mark) }
     guard request.method == .get else { return Unhandled(.varyMiss, mark: mark) }
@@ -93,7 +93,7 @@ public final class DiskProvider: ResponseHandler {
     if response.body.count ?? 0 > store.maxObject { return .tooLarge }
     let key = store.key(request.key.bytes)
     if let mark = store.mark(among: request.marks), mark != store.mark(key) { return .invalidated }
-    return admission.isKnown(key.hash) || store.mayHold(key) ? nil : .firstRequest
+    return admission.isKnown(key.hash) || store.holds(key) ? nil : .firstRequest
   }
 
   private func keep(_ response: Response, _ request: Request, since mark: RemovalMark?) {
@@ -101,7 +101,7 @@ public final class DiskProvider: ResponseHandler {
     guard response.storability.keeps, let metadata = response.metadata else {
       return forget(response, request, key)
     }
-    guard response.status != 206, admission.admits(key.hash) || store.mayHold(key),
+    guard response.status != 206, admission.admits(key.hash) || store.holds(key),
       let (head, variant) = Self.head(of: response, metadata, request)
     else { return }
     switch response.body {

@@ -31,6 +31,8 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
 }
 
 extension SystemError {
+  /// Whether something of that name is there already.
+  public var isThere: Bool { code == EEXIST }
   public var isPermission: Bool { code == EACCES || code == EPERM }
   public var isRefusal: Bool { code == ECONNREFUSED }
   /// Whether the address is taken or is none of this machine's.

@@ -23,10 +23,10 @@ extension DiskEngine {
   }
 
   private mutating func makeSegment() -> Bool {
-    let number = nextNumber
-    nextNumber += 1
+    var number = nextNumber
     do throws(SystemError) {
-      let file = try device.file(DiskName.segment(number), .making)
+      let file = try makeFile()
+      number = nextNumber - 1
       files.append((number, options.segmentSize))
       try prepare(file, number)
       let segment = DiskSegment(number: number, instance: identity.instance, file: file)
@@ -38,6 +38,21 @@ extension DiskEngine {
       // Somebody else's file of that name stays.
       if files.last?.number == number { drop(number) }
       return false
+    }
+  }
+
+  /// The file of a new segment, with the next number of which nobody else has a file.
+  private mutating func makeFile() throws(SystemError) -> any DiskFile {
+    while true {
+      let number = nextNumber
+      // EOVERFLOW, in all likelihood never.
+      guard number < DiskFormat.lastSegment else { throw SystemError(call: "number a segment", code: 75) }
+      nextNumber += 1
+      do throws(SystemError) {
+        return try device.file(DiskName.segment(number), .making)
+      } catch {
+        guard error.isThere else { throw error }
+      }
     }
   }
 

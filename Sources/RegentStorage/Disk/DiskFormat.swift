@@ -17,6 +17,8 @@ enum DiskFormat {
   static let headLimit = 256 << 10
   static let pieceLimit = 1 << 16
   static let recordMagic: UInt32 = 0x3152_4752  // RGR1
+  /// The last number that is given to a segment; nobody gets there by writing.
+  static let lastSegment = UInt32.max - 16
   static let segmentMagic: UInt32 = 0x3153_4752  // RGS1
   static let removalsMagic: UInt32 = 0x3158_4752  // RGX1
   static let identityMagic: UInt32 = 0x3149_4752  // RGI1

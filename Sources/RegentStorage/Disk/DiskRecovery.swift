@@ -64,8 +64,9 @@ extension DiskEngine {
     var recovery = DiskRecovery()
     let names = try device.names()
     let numbers = names.compactMap { DiskName.number($0, ".segment") }.sorted()
-    nextNumber = max(nextNumber, (numbers.last ?? 0) + 1)
     for number in numbers { try adopt(number, &recovery) }
+    // A name that is not ours says nothing of our numbers, however large it is.
+    take(number: files.map(\.number).max())
     for number in names.compactMap({ DiskName.number($0, ".removals") }).sorted() {
       try readRemovals(number, into: &recovery)
     }
@@ -75,7 +76,7 @@ extension DiskEngine {
       break
     }
     let ends = [recovery.removals.last, recovery.snapshot?.end].compactMap { $0?.segment }
-    nextNumber = max(nextNumber, (ends.max() ?? 0) + 1)
+    take(number: ends.max())
     for removal in unkept {
       var removal = removal
       if removal.limit.rawValue == 0 { removal.limit = logEnd }
@@ -83,6 +84,11 @@ extension DiskEngine {
     }
     planScans(&recovery)
     return recovery
+  }
+
+  /// A segment's number was given before: later ones are greater.
+  private mutating func take(number: UInt32?) {
+    if let number, number < DiskFormat.lastSegment { nextNumber = max(nextNumber, number + 1) }
   }
 
   /// Takes a segment's file as ours if it begins as one; a damaged one goes.

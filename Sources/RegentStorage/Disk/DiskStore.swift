@@ -45,7 +45,10 @@ public final class DiskStore: Sendable {
     core = DiskCore(options, device, identity.secret, pool)
     engine = Lock(DiskEngine(core, identity))
     if let trouble { core.writeFailed(trouble, clock.now) }
-    core.figures.withLock { $0.budget = options.budget }
+    core.figures.withLock { figures in
+      figures.budget = options.budget
+      figures.isRecovering = trouble == nil
+    }
   }
 
   private static func noteStart(_ device: any DiskDevice, _ wall: Int64) throws(DiskOpenFailure) {
@@ -173,7 +176,10 @@ public final class DiskStore: Sendable {
     return mark
   }
 
-  /// Whether something may be stored under the key.
+  /// Whether something is known to be stored under the key.
+  public func holds(_ key: RecordKey) -> Bool { core.index.holds(key.hash) }
+
+  /// Whether something may be stored under the key, found already or not.
   public func mayHold(_ key: RecordKey) -> Bool {
     !core.isSettled.load(ordering: .acquiring) || core.index.holds(key.hash)
   }
