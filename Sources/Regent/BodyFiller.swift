@@ -10,6 +10,7 @@ struct BodyFiller {
   private let stream: ByteStream
   private let framing: BodyFraming
   private let timeouts: Configuration.Timeouts
+  private let digests: DigestCheck?
   private var decoder: BodyDecoder
   private var blockSize = 16 << 10
   private var block: Block?
@@ -25,7 +26,11 @@ struct BodyFiller {
   /// The largest block that a body is received into.
   static let largestBlock = 256 << 10
 
-  init(_ stream: ByteStream, _ framing: BodyFraming, timeouts: Configuration.Timeouts) {
+  init(
+    _ stream: ByteStream, _ framing: BodyFraming, timeouts: Configuration.Timeouts,
+    _ digests: DigestCheck? = nil
+  ) {
+    self.digests = digests
     self.stream = stream
     self.framing = framing
     self.timeouts = timeouts
@@ -146,6 +151,7 @@ struct BodyFiller {
   }
 
   private func append(_ slice: Slice, _ writer: BodyWriter) async throws(BodyFailure) {
+    digests?.update(slice)
     switch writer.tryAppend(slice) {
     case .accepted: return
     case .abandoned: throw .aborted

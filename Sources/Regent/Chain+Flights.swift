@@ -134,7 +134,7 @@ extension Chain {
   /// Ends a flight with its body, or when a store lets go of it. What a cache keeps it has stored by then: it began to wait
   /// before.
   private func end(_ ticket: FlightTicket, with stream: BodyStream, _ request: Request) {
-    if !stream.isKept { keepPace(of: stream) }
+    if !stream.isKept, !stream.hasEnded { keepPace(of: stream) }
     Task(executorPreference: EventLoop.current) { [self] in
       if case .tooLarge = await stream.completion() { keepPace(of: stream) }
       flights.ended(ticket, now: EventLoop.current?.clock.now ?? request.now)

@@ -117,7 +117,8 @@ public final class Chain: Sendable {
     for passed in links[..<index].reversed() where passed.domains.contains(number: request.domain.number) {
       guard let handler = passed.handler else { continue }
       if response.storability.keeps, response.cacheStatus.outcome != .hit {
-        response.cacheStatus.note(refusal: handler.refusal(of: response, for: request))
+        let refusal = response.body.isRefuted ? .digestMismatch : handler.refusal(of: response, for: request)
+        response.cacheStatus.note(refusal: refusal)
       }
       await handler.handle(response, for: request)
     }

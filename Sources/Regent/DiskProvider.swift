@@ -113,8 +113,20 @@ public final class DiskProvider: ResponseHandler {
     case .composed(let pieces):
       // Pieces of a file are on the disk already, under another response.
       guard let slices = pieces.presentSlices else { return }
-      _ = store.insert(key, variant: variant, head: head, body: slices, since: mark)
+      keep(slices, response.fields.parsed, request) {
+        _ = self.store.insert(key, variant: variant, head: head, body: slices, since: mark)
+      }
     case .file: break
+    }
+  }
+
+  /// Stores what parts have become, if it is what the origin said it would be (RFC 9530 section 3).
+  private func keep(
+    _ slices: [Slice], _ fields: Fields, _ request: Request, _ insert: @escaping @Sendable () -> Void
+  ) {
+    guard fields.contains(.reprDigest), let loop = EventLoop.current else { return insert() }
+    Task(executorPreference: loop) {
+      if await DigestCheck.admits(whole: slices, fields, request, on: loop) { insert() }
     }
   }
 
@@ -122,7 +134,7 @@ public final class DiskProvider: ResponseHandler {
   private func keep(
     _ stream: BodyStream, _ key: RecordKey, _ variant: UInt32, _ head: [UInt8], since mark: RemovalMark?
   ) {
-    guard let loop = EventLoop.current, stream.expected ?? 0 <= store.maxObject,
+    guard let loop = EventLoop.current, !stream.isRefuted, stream.expected ?? 0 <= store.maxObject,
       let fill = store.fill(key, variant: variant, since: mark), let reader = stream.makeReader()
     else { return }
     Task(executorPreference: loop) {
@@ -133,7 +145,7 @@ public final class DiskProvider: ResponseHandler {
             guard case .accepted = await fill.append(slice) else { return fill.fail() }
           }
         }
-        _ = fill.commit(head: head)
+        if stream.isFinished { _ = fill.commit(head: head) } else { fill.fail() }
       } catch {
         fill.fail()
       }

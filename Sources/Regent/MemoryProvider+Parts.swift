@@ -202,11 +202,32 @@ extension MemoryProvider {
     guard parts.isWhole || !holdsWhole(request) else { return }
     var metadata = metadata
     metadata.status = parts.isWhole ? 200 : 206
-    var fields = fields.without(FieldNameSet([.contentRange]))
-    if !parts.isWhole {
+    // Content-Digest spoke of one message's content (RFC 9530 section 2), which this is not any more.
+    var fields = fields.without(FieldNameSet([.contentRange, .contentDigest]))
+    guard parts.isWhole else {
       for value in parts.contentRanges { fields.append(.contentRange, value) }
+      return insert(.slices(slices), fields, metadata, request, store.mark(among: request.marks))
     }
-    insert(.slices(slices), fields, metadata, request, store.mark(among: request.marks))
+    insert(whole: slices, fields, metadata, request)
+  }
+
+  /// Stores what parts have become, if it is what the origin said it would be (RFC 9530 section 3).
+  private func insert(
+    whole slices: [Slice], _ fields: Fields, _ metadata: StoredMetadata, _ request: Request
+  ) {
+    guard fields.contains(.reprDigest), let loop = EventLoop.current else {
+      return insert(.slices(slices), fields, metadata, request, store.mark(among: request.marks))
+    }
+    Task(executorPreference: loop) { [self] in
+      guard await DigestCheck.admits(whole: slices, fields, request, on: loop) else {
+        // One of the parts is not what it should be; which one, nobody can say.
+        _ = store.remove(request.key) {
+          RecordHead.isPart($0.head) && RecordHead.selects($0.head, request.head.fields)
+        }
+        return
+      }
+      insert(.slices(slices), fields, metadata, request, store.mark(among: request.marks))
+    }
   }
 }
 

@@ -110,7 +110,7 @@ public final class MemoryProvider: ResponseHandler {
       case .failed(let failure):
         if let remains { self.keep(remains, after: failure, response, metadata, request) }
         stream.stopKeeping()
-      case .tooLarge: stream.stopKeeping()
+      case .refuted, .tooLarge: stream.stopKeeping()
       }
       remains?.reader.leave()
     }

@@ -180,14 +180,15 @@ final class OriginConnection: StreamDelegate {
 
   /// Reads the rest of the response into `writer`; then the connection goes back to its origin, or is closed.
   func fill(
-    _ writer: BodyWriter, _ framing: BodyFraming, keepAlive: Bool, _ timeouts: Configuration.Timeouts
+    _ writer: BodyWriter, _ framing: BodyFraming, keepAlive: Bool, _ timeouts: Configuration.Timeouts,
+    _ digests: DigestCheck?
   ) async {
-    var filler = BodyFiller(stream, framing, timeouts: timeouts)
+    var filler = BodyFiller(stream, framing, timeouts: timeouts, digests)
     let outcome = await filler.fill(writer, from: input)
     input = []
     switch outcome {
     case .success(let isExact):
-      writer.finish()
+      if digests?.isMet() == false { writer.refute() } else { writer.finish() }
       // No more of a body was received than was to come: what may be behind it is still with the kernel.
       let isExtra = framing != .untilClose && (!isExact || stream.hasArrived)
       if isExtra { server.meters.note(.extraBytes) }

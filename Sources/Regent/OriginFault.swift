@@ -38,6 +38,8 @@ public enum OriginFault: String, CaseIterable, Sendable {
   case badChunk = "bad-chunk"
   case slowBody = "body-timeout"
   case extraBytes = "extra-bytes"
+  /// Its content is not what its digest says (RFC 9530).
+  case digestMismatch = "digest-mismatch"
 }
 
 extension Failure {

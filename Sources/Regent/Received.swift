@@ -10,9 +10,12 @@ struct Received {
   /// Wall-clock seconds since 1970.
   let requestTime: Int64
   let responseTime: Int64
+  /// What the content must be, where the origin says so.
+  private let digests: DigestCheck?
 
-  init(_ head: ResponseHead, requestTime: Int64, responseTime: Int64) {
+  init(_ head: ResponseHead, requestTime: Int64, responseTime: Int64, digests: DigestCheck? = nil) {
     self.head = head
+    self.digests = digests
     self.requestTime = requestTime
     self.responseTime = responseTime
   }
@@ -43,6 +46,7 @@ struct Received {
     if request.upgrade != nil { response.storability = .refuse(.upgrade) }
     if isTargetItself(request) { offer(&response, request) }
     if response.storability.keeps {
+      if let digests { response.body = digests.verified(body) }
       let fields = request.domain.policy.stripped(head.fields, response.storability)
       response.fields = .parsed(fields)
       response.metadata = StoredMetadata(
@@ -68,6 +72,7 @@ struct Received {
   /// The stored parts together with the one that was missing (RFC 9111 section 3.4); nil where they do not belong together.
   private func complete(_ missing: MissingPart, _ body: ResponseBody, _ request: Request) -> Response? {
     let date = head.fields.first(.date).flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
+    let body = digests?.verified(body) ?? body
     guard head.status == 206, let new = BodyPieces(body),
       let (parts, stretches) = missing.parts.completed(
         missing.gap, by: head.fields, bodyCount: new.count, validator: missing.validator, date: date),

@@ -49,7 +49,8 @@ extension Response {
   ) -> Response {
     var pieces = BodyPieces()
     for range in ranges { append(range, of: whole, to: &pieces) }
-    var own = fields.without(FieldNameSet([.contentRange]))
+    // What is cut has other content than the one that Content-Digest speaks of (RFC 9530 section 2).
+    var own = fields.without(FieldNameSet([.contentRange, .contentDigest]))
     own.append(.contentRange, contentRange.value)
     return sending(pieces, own, of: whole)
   }
@@ -64,7 +65,7 @@ extension Response {
     }
     pieces.append(.slice(Slice(framing.closing)))
     // Each part says its own type and place (RFC 9110 section 15.3.7.2).
-    var own = fields.without(FieldNameSet([.contentRange, .contentType]))
+    var own = fields.without(FieldNameSet([.contentRange, .contentType, .contentDigest]))
     own.append(.contentType, framing.contentType)
     return sending(pieces, own, of: whole)
   }

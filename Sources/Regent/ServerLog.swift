@@ -21,6 +21,13 @@ final class ServerLog: Sendable {
     }
   }
 
+  /// An origin's content is not what its digest says.
+  func refuted(domain: String) {
+    limited("\(domain) digest", level: .warning) {
+      "\(domain): a response is not what its digest says, and is not stored"
+    }
+  }
+
   func refused(_ error: ParseError) {
     limited("bad request \(error.rule)", level: .notice) { "bad request: \(error.description)" }
   }

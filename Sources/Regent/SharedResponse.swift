@@ -63,7 +63,7 @@ final class SharedResponse: Sendable {
   /// The answer for one who came while the body arrives: by the rules for what is stored; nil where they do not allow it,
   /// or where the body's beginning is gone.
   func answer(late request: Request) -> Response? {
-    guard sharing == .asStored, !isBroken else { return nil }
+    guard sharing == .asStored, !isBroken, !response.body.isRefuted else { return nil }
     switch Reuse.decide(
       metadata, request: request.directives, policy: request.domain.policy, now: now(request))
     {

@@ -19,6 +19,7 @@ public final class UpstreamProvider: Provider {
   let requestTime: Int64
   let via: [UInt8]
   let tunnelLimit: Int
+  private let log: ServerLog?
   private let bodyWindow = 512 << 10
 
   /// `policies` are the user's own, by the names of domains.
@@ -28,6 +29,7 @@ public final class UpstreamProvider: Provider {
   ) {
     let targets = Target.all(of: configuration, policies, log)
     self.targets = targets
+    self.log = log
     timeouts = configuration.timeouts
     firstByteTime = timeouts.firstByte.nanoseconds
     requestTime = timeouts.request.nanoseconds
@@ -79,8 +81,14 @@ public final class UpstreamProvider: Provider {
       if head.status == 101 { return try tunnel(request, connection, head) }
       try Self.checkAsked(head, request)
       let framing = try Self.framing(head, request.method)
+      let digests = DigestCheck(head, framing)
       let body = try self.body(connection, head, framing)
-      return Received(head, requestTime: requestTime, responseTime: responseTime).response(to: request, body)
+      let received = Received(
+        head, requestTime: requestTime, responseTime: responseTime, digests: digests)
+      let response = received.response(to: request, body)
+      if let digests, digests.isRefuted { noteRefuted(request) }
+      if case .stream(let stream) = body { fill(stream, connection, head, framing, digests, request) }
+      return response
     } catch {
       request.meters.note(error.fault)
       connection.close()
@@ -105,12 +113,37 @@ public final class UpstreamProvider: Provider {
     }
     var expected: Int?
     if case .length(let length) = framing { expected = length }
-    let stream = BodyStream(expected: expected, window: bodyWindow)
+    return .stream(BodyStream(expected: expected, window: bodyWindow))
+  }
+
+  /// Has a body filled as it arrives.
+  private func fill(
+    _ stream: BodyStream, _ connection: OriginConnection, _ head: ResponseHead, _ framing: BodyFraming,
+    _ digests: DigestCheck?, _ request: Request
+  ) {
     let writer = stream.makeWriter()
+    let keepAlive = head.keepAlive && connection.sentWhole
     let loop = connection.stream.loop
     let bound = LoopBound(connection, loop)
     let timeouts = timeouts
-    Task(executorPreference: loop) { await bound.value.fill(writer, framing, keepAlive: keepAlive, timeouts) }
-    return .stream(stream)
+    guard let digests, digests.isWanted else {
+      Task(executorPreference: loop) {
+        await bound.value.fill(writer, framing, keepAlive: keepAlive, timeouts, nil)
+      }
+      return
+    }
+    let check = LoopBound(digests, loop)
+    Task(executorPreference: loop) { [self] in
+      await bound.value.fill(writer, framing, keepAlive: keepAlive, timeouts, check.value)
+      guard check.value.isRefuted else { return }
+      noteRefuted(request)
+      // Its head, and with it Cache-Status, had left before that was known.
+      request.meters.domains[request.domain.number].refused.add(.digestMismatch)
+    }
+  }
+
+  private func noteRefuted(_ request: Request) {
+    request.meters.note(.digestMismatch)
+    log?.refuted(domain: request.domain.name)
   }
 }

@@ -96,6 +96,8 @@ public enum RefusalReason: String, Sendable, CaseIterable {
   case firstRequest = "first-request"
   /// A 304's strong tag answers the question about a weak one, and must not change what is stored (section 4.3.4).
   case weaklyConfirmed = "weakly-confirmed"
+  /// Its content is not what its Content-Digest or Repr-Digest says (RFC 9530).
+  case digestMismatch = "digest-mismatch"
   /// Neither freshness nor a validator nor a stale window: a stored copy could never be used.
   case neverReusable = "never-reusable"
 

@@ -13,7 +13,8 @@ public struct StructuredDictionary: Sendable {
     /// What stands between the quotes, escapes included.
     case string(Range<Int>)
     case token(Range<Int>)
-    case byteSequence
+    /// What stands between the colons: base64 digits, with or without their padding.
+    case byteSequence(Range<Int>)
     /// Also what a key without a value stands for.
     case boolean(Bool)
     case date(Int64)
@@ -62,6 +63,22 @@ public struct StructuredDictionary: Sendable {
   public func value(of key: String) -> Value? {
     members.last { bytes[$0.key].elementsEqual(key.utf8) }?.value
   }
+
+  /// The bytes that a byte sequence stands for (section 4.2.7). Bits beyond the last whole byte are left out.
+  public func decoded(byteSequence range: Range<Int>) -> [UInt8] {
+    var decoded: [UInt8] = []
+    decoded.reserveCapacity(range.count / 4 * 3 + 2)
+    var (bits, count) = (UInt32(0), 0)
+    for index in range {
+      guard let digit = bytes[index].base64Value else { break }
+      bits = bits << 6 | UInt32(digit)
+      count += 6
+      guard count >= 8 else { continue }
+      count -= 8
+      decoded.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
+    }
+    return decoded
+  }
 }
 
 extension StructuredParser {
@@ -89,5 +106,19 @@ extension StructuredParser {
       value = read
     }
     return parameters() ? value : nil
+  }
+}
+
+extension UInt8 {
+  /// The value of a base64 digit (RFC 4648 section 4); nil for any other byte.
+  fileprivate var base64Value: UInt8? {
+    switch self {
+    case 0x41...0x5A: self &- 0x41
+    case 0x61...0x7A: self &- 0x61 &+ 26
+    case 0x30...0x39: self &- 0x30 &+ 52
+    case 0x2B: 62
+    case 0x2F: 63
+    default: nil
+    }
   }
 }

@@ -108,7 +108,8 @@ extension StructuredParser {
     let digits = skip { $0.isDigit || $0.asciiLowercased.isSmallLetter || $0 == 0x2B || $0 == 0x2F }
     let padding = skip { $0 == 0x3D }
     let isWhole = padding.isEmpty ? digits.count % 4 != 1 : (digits.count + padding.count) % 4 == 0
-    return padding.count <= 2 && isWhole && consume(0x3A) ? .byteSequence : nil
+    guard padding.count <= 2, isWhole, consume(0x3A) else { return nil }
+    return .byteSequence(digits.lowerBound..<padding.upperBound)
   }
 
   /// Section 4.2.8.

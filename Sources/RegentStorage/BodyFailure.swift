@@ -32,6 +32,8 @@ public enum BodyCompletion: Sendable, Equatable {
   /// The body is whole and has this many bytes.
   case finished(Int)
   case failed(BodyFailure)
+  /// The body came to its proven end, but is not what it should be: nobody keeps it.
+  case refuted
   /// The body outgrew the keeper's limit in bytes, or the budget; it was let go.
   case tooLarge(Int)
 }

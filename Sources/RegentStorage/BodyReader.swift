@@ -132,5 +132,6 @@ public final class BodyWriter: Sendable {
   public func tryAppend(_ slice: Slice) -> AppendOutcome { stream.tryAppend(slice) }
   public func append(_ slice: Slice) async -> AppendOutcome { await stream.append(slice) }
   public func finish() { stream.finish() }
+  public func refute() { stream.refute() }
   public func fail(_ failure: BodyFailure) { stream.fail(failure) }
 }

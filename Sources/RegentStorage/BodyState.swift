@@ -7,6 +7,8 @@ import RegentLoop
 struct BodyState: Sendable {
   enum End: Sendable, Equatable {
     case open, finished
+    /// The proven end of a body that is not what it should be.
+    case refuted
     case failed(BodyFailure)
   }
 
@@ -98,7 +100,7 @@ struct BodyState: Sendable {
   mutating func close(_ wanted: End, expected: Int?) -> Wakes {
     guard end == .open else { return Wakes() }
     end = wanted
-    if wanted == .finished, let expected, expected != chunks.end {
+    if wanted == .finished || wanted == .refuted, let expected, expected != chunks.end {
       end = .failed(chunks.end < expected ? .originClosedEarly : .malformed)
     }
     if isSettled { giveBack(chunks.tightenLast()) }
@@ -142,7 +144,7 @@ struct BodyState: Sendable {
     }
     switch end {
     case .open: return BodyStep(.none)
-    case .finished: return BodyStep(.end)
+    case .finished, .refuted: return BodyStep(.end)
     case .failed(let failure): return BodyStep(.failed(failure))
     }
   }
@@ -197,7 +199,7 @@ struct BodyState: Sendable {
     var wakes = Wakes()
     if isSettled { return BodyStep(chunks.end <= limit ? .settled : .late) }
     if isKept || chunks.start > 0 || chunks.end > limit { return BodyStep(.late) }
-    if case .failed = end { return BodyStep(.late) }
+    guard end == .open || end == .finished else { return BodyStep(.late) }
     guard chunks.cost == paid else { return BodyStep(.changed) }
     (isKept, wasWanted, self.limit, self.account, charged) = (true, true, limit, account, 0)
     if account != nil { charged = paid }
@@ -244,6 +246,7 @@ struct BodyState: Sendable {
     switch end {
     case .open: return nil
     case .finished: return .finished(chunks.end)
+    case .refuted: return .refuted
     case .failed(let failure): return .failed(failure)
     }
   }

@@ -28,14 +28,26 @@ public final class BodyStream: Sendable {
     state = Lock(BodyState(whole: slices))
   }
 
+  /// A body that is here, and not what it should be: it may be read, and nobody keeps it.
+  public convenience init(refuted slices: [Slice]) {
+    let count = slices.reduce(0) { $0 + $1.count }
+    self.init(expected: count, window: count + 1)
+    for slice in slices { _ = tryAppend(slice) }
+    refute()
+  }
+
   deinit { state.withLock { $0.giveBackAll() } }
 
   /// The bytes written so far.
   public var total: Int { state.withLock { $0.chunks.end } }
-  /// Whether the proven end was reached.
+  /// Whether the proven end was reached, of a body that is what it should be.
   public var isFinished: Bool { state.withLock { $0.end == .finished } }
   /// Whether it ended without a proven end.
   public var hasFailed: Bool { state.withLock { if case .failed = $0.end { true } else { false } } }
+  /// Whether the proven end was reached of a body that is not what it should be.
+  public var isRefuted: Bool { state.withLock { $0.end == .refuted } }
+  /// Whether nothing more will be written.
+  public var hasEnded: Bool { state.withLock { $0.end != .open } }
   /// Whether the proven end was reached and every byte is still in memory, for good.
   public var isWhole: Bool { state.withLock { $0.isSettled } }
 
@@ -66,6 +78,9 @@ public final class BodyStream: Sendable {
 
   /// Ends the body; what was written is the whole of it.
   public func finish() { end(.finished) }
+
+  /// Ends the body at its proven end, though it is not what it should be: readers get all of it, and nobody keeps it.
+  public func refute() { end(.refuted) }
 
   /// Ends the body without a proven end; all readers are told.
   public func fail(_ failure: BodyFailure) { end(.failed(failure)) }

@@ -149,6 +149,20 @@ func dictionaryLookup() throws {
   #expect(dictionary.value(of: "c") == nil)
 }
 
+@Test(
+  "a byte sequence is the bytes that its base64 stands for (RFC 9651 section 4.2.7, RFC 4648 section 10)",
+  arguments: [
+    ("", ""), ("Zg==", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYg==", "foob"), ("Zm9vYmE=", "fooba"),
+    ("Zm9vYmFy", "foobar"), ("Zg", "f"), ("Zm8", "fo"), ("Zh==", "f"), ("+/+/", "\u{FB}\u{FF}\u{BF}"),
+  ])
+func byteSequence(text: String, bytes: String) throws {
+  let dictionary = try #require(StructuredDictionary(Array("a=1, b=:\(text):;c".utf8)))
+  guard case .byteSequence(let range)? = dictionary.value(of: "b") else { throw Unexpected() }
+  #expect(dictionary.decoded(byteSequence: range) == bytes.unicodeScalars.map { UInt8($0.value) })
+}
+
+private struct Unexpected: Error {}
+
 private func written(_ dictionary: StructuredDictionary) -> [String] {
   func text(_ range: Range<Int>) -> String { String(decoding: dictionary.bytes[range], as: UTF8.self) }
   return dictionary.members.map { member in
