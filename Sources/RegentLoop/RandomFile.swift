@@ -84,6 +84,11 @@ public final class RandomFile: Sendable {
     _ = try SystemError.check("fdatasync", fdatasync(descriptor))
   }
 
+  /// Has bytes fetched that will be read soon; a hint.
+  public func expect(_ count: Int, at offset: Int) {
+    _ = posix_fadvise(descriptor, off_t(offset), off_t(count), POSIX_FADV_WILLNEED)
+  }
+
   /// The file's length in bytes, and how many bytes of the disk it takes.
   public func size() throws(SystemError) -> (length: Int, taken: Int) {
     var status = stat()

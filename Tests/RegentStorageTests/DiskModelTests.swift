@@ -78,7 +78,7 @@ private final class DiskRun {
     case 10..<14: await check(name, requiringSynced: false)
     case 14: remove(name, store)
     case 15: await sync(store)
-    case 16: store.engine.withLock { $0.writeSnapshot() }
+    case 16: store.engine.withLock { $0.beginSnapshot() }
     case 17: store.engine.withLock { $0.seal() }
     default: store.step(now)
     }

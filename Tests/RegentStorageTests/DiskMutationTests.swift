@@ -19,7 +19,7 @@ private struct Filled {
     for number in 0..<24 {
       store.put("key \(number)", Filled.body(number), head: "\(number)")
       store.step()
-      if number == 12 { store.engine.withLock { $0.writeSnapshot() } }
+      if number == 12 { store.engine.withLock { $0.beginSnapshot() } }
     }
     for number in 0..<4 { store.invalidate(store.key(bytes("key \(number)"))) }
     store.step()

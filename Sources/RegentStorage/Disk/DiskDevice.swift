@@ -12,11 +12,15 @@ protocol DiskFile: AnyObject, Sendable {
   func truncate(to size: Int) throws(SystemError)
   func sync() throws(SystemError)
   func size() throws(SystemError) -> (length: Int, taken: Int)
+  /// Says that these bytes will be read soon.
+  func expect(_ count: Int, at offset: Int)
 }
 
 extension RandomFile: DiskFile {}
 
 extension DiskFile {
+  func expect(_ count: Int, at offset: Int) {}
+
   /// At most `count` bytes from an offset on, waiting for them.
   func bytes(_ count: Int, at offset: Int) throws(SystemError) -> Slice {
     let block = Block(capacity: count)
@@ -109,7 +113,8 @@ final class FolderDevice: DiskDevice {
   func names() throws(SystemError) -> [String] {
     try folder().names { name in
       DiskName.number(name, ".segment") != nil || DiskName.number(name, ".removals") != nil
-        || DiskName.indexes.contains(name) || [DiskName.temporary, DiskName.identity].contains(name)
+        || DiskName.indexes.contains(name)
+        || [DiskName.temporary, DiskName.newIndex, DiskName.identity].contains(name)
     }
   }
 

@@ -13,7 +13,8 @@ extension DiskEngine {
     if now &- lastSync >= options.syncInterval { sync() }
     // A snapshot for each eight times its own size that was written, so that a start looks through little.
     let size = DiskSnapshot.size(core.index.count)
-    if recovery == nil, sinceSnapshot > options.segmentSize + 8 * size { writeSnapshot() }
+    if recovery == nil, sinceSnapshot > options.segmentSize + 8 * size { beginSnapshot() }
+    if writing != nil { continueSnapshot() }
   }
 
   /// Notices that the directory was removed: nothing that is written there would be found again.
@@ -28,7 +29,7 @@ extension DiskEngine {
   mutating func forgetAll() {
     for one in pending { if case .publish(_, let offer) = one { offer.done?(false) } }
     (staged, pending) = ([], [])
-    (active, recovery, files) = (nil, nil, [])
+    (active, recovery, writing, files) = (nil, nil, nil, [])
     journal = DiskJournal()
     (snapshots, nextSnapshot) = ([0, 0], 0)
     core.segments.removeAll()
@@ -61,24 +62,46 @@ extension DiskEngine {
 
   // MARK: The index on the disk
 
-  /// Writes the index down, over the older of its two copies.
-  mutating func writeSnapshot() {
+  /// Begins to write the index down, over the older of its two copies.
+  mutating func beginSnapshot() {
+    guard writing == nil else { return }
     flush()
     sync()
-    let (end, entries) = (logEnd, core.index.entries { _ in true })
-    let size = DiskSnapshot.size(entries.count)
-    guard isOpen, core.mayWrite(now), bytes + size <= options.budget else { return }
+    let count = core.index.count
+    guard isOpen, core.mayWrite(now), bytes + DiskSnapshot.size(count) <= options.budget else { return }
     sinceSnapshot = 0
     do throws(SystemError) {
-      let bytes = DiskSnapshot.encoded(
-        entries, instance: identity.instance, end: end, witness: journal.witness)
-      try device.replace(DiskName.indexes[nextSnapshot], with: bytes)
-      snapshots[nextSnapshot] = size
-      nextSnapshot = 1 - nextSnapshot
+      writing = try DiskSnapshotWriting(
+        device, count: count, instance: identity.instance, end: logEnd, witness: journal.witness)
     } catch {
       // It is only a way to start faster.
       core.figures.withLock { $0.writeErrors += 1 }
     }
+  }
+
+  /// Goes on with it, for as long as other work may wait.
+  mutating func continueSnapshot() {
+    let (index, piece) = (core.index, options.snapshotPiece)
+    do throws(SystemError) {
+      guard try writing?.writeSome(piece, of: index) == true else { return }
+      // What took another's place meanwhile must be on the disk before the index that does not know the other any more.
+      flush()
+      sync()
+      try device.rename(DiskName.newIndex, to: DiskName.indexes[nextSnapshot])
+      try device.sync()
+      snapshots[nextSnapshot] = writing?.size ?? 0
+      nextSnapshot = 1 - nextSnapshot
+    } catch {
+      core.figures.withLock { $0.writeErrors += 1 }
+    }
+    writing = nil
+  }
+
+  /// Writes the index down as it is now.
+  private mutating func writeSnapshot() {
+    writing = nil
+    beginSnapshot()
+    while writing != nil { continueSnapshot() }
   }
 
   // MARK: The end
@@ -120,7 +143,7 @@ extension DiskEngine {
     core.figures.withLock { figures in
       figures.bytes = bytes
       figures.segments = files.count
-      figures.isRecovering = recovery != nil
+      figures.isRecovering = recovery != nil || !isOpen
     }
   }
 }

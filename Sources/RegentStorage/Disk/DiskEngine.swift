@@ -36,6 +36,8 @@ struct DiskEngine: Sendable {
   var recovery: DiskRecovery?
   var snapshots = [0, 0]
   var nextSnapshot = 0
+  /// The index on its way to the disk.
+  var writing: DiskSnapshotWriting?
   var sinceSnapshot = 0
   var lastSync: Int64 = 0
   var lastProbe: Int64 = 0
@@ -64,7 +66,7 @@ struct DiskEngine: Sendable {
     flush()
     maintain()
     publishFigures()
-    if isMore || recovery != nil { return now }
+    if isMore || recovery != nil || writing != nil { return now }
     return min(now &+ 1_000_000_000, core.retryAt)
   }
 

@@ -52,7 +52,8 @@ struct DiskPiece: Sendable, Equatable {
 
 extension [UInt8] {
   mutating func put<Number: FixedWidthInteger>(_ number: Number) {
-    for byte in 0..<Number.bitWidth / 8 { append(UInt8(truncatingIfNeeded: number >> (8 * byte))) }
+    // Unsafe: the bytes of a local, which are copied.
+    unsafe Swift.withUnsafeBytes(of: number.littleEndian) { unsafe append(contentsOf: $0) }
   }
 
   mutating func put<Number: FixedWidthInteger>(_ number: Number, at offset: Int) {

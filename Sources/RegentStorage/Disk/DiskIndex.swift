@@ -69,6 +69,17 @@ final class DiskIndex: Sendable {
     }
   }
 
+  /// The entries of one of the shards, from 0.
+  func entries(ofShard number: Int) -> [DiskEntry] {
+    cells[number].shard.withLock { shard in shard.places.filter { !$0.isEmpty } }
+  }
+
+  /// Makes room for so many entries, and for what chance puts into one shard rather than another.
+  func reserve(_ count: Int) {
+    let each = Double(count) / Double(Self.shardCount)
+    for cell in cells { cell.shard.withLock { $0.reserve(Int(each + 4 * each.squareRoot())) } }
+  }
+
   var count: Int { cells.reduce(0) { sum, cell in sum + cell.shard.withLock { $0.count } } }
 
   /// The bytes of memory that the index takes.

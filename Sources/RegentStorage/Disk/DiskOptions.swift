@@ -21,6 +21,10 @@ public struct DiskOptions: Sendable {
   /// How much of a segment may be written anew when it goes, in hundredths.
   public var reinsertion = 50
 
+  /// How much of a segment is looked through, and of the index written down, between two pieces of other work.
+  var scanPiece = 8 << 20
+  var snapshotPiece = 1 << 20
+
   public init(budget: Int, maxObject: Int = 1 << 30) {
     self.budget = max(1 << 20, budget)
     segmentSize = max(128 << 10, min(max(64 << 20, budget / 1024), self.budget / 8)) & ~4095

@@ -70,6 +70,7 @@ enum DiskName {
   static let starts = "starts"
   static let lock = "lock"
   static let temporary = "temporary"
+  static let newIndex = "index.new"
   static let indexes = ["index.a", "index.b"]
   static func segment(_ number: UInt32) -> String { "\(number).segment" }
   static func removals(_ number: UInt32) -> String { "\(number).removals" }

@@ -14,10 +14,15 @@ struct DiskRecovery: Sendable {
   var next = 0
   /// The segments to look through, newest last, each from an offset on.
   var scans: [(number: UInt32, from: Int)] = []
+  /// The segment that is being looked through.
+  var scanner: DiskScanner?
   /// Entries of the snapshot that are taken in one step.
   static let batch = 1 << 16
 
-  mutating func forget(_ number: UInt32) { scans.removeAll { $0.number == number } }
+  mutating func forget(_ number: UInt32) {
+    scans.removeAll { $0.number == number }
+    if scanner?.number == number { scanner = nil }
+  }
 }
 
 extension DiskEngine {
@@ -62,6 +67,8 @@ extension DiskEngine {
 
   private mutating func begin() throws(SystemError) -> DiskRecovery {
     var recovery = DiskRecovery()
+    // What was being written when the last process ended; if it stays, it is overwritten.
+    for name in [DiskName.temporary, DiskName.newIndex] { try? device.remove(name) }
     let names = try device.names()
     let numbers = names.compactMap { DiskName.number($0, ".segment") }.sorted()
     for number in numbers { try adopt(number, &recovery) }
@@ -180,11 +187,14 @@ extension DiskEngine {
   /// Does one step of what is left of the recovery.
   mutating func recoverSome() {
     guard isOpen, recovery != nil else { return }
-    if let (number, from) = recovery?.scans.popLast() {
-      scan(number, from)
+    if recovery?.scanner != nil {
+      scanSome()
+    } else if let (number, from) = recovery?.scans.popLast() {
+      beginScan(number, from)
     } else if let snapshot = recovery?.snapshot, let next = recovery?.next, next < snapshot.count {
+      if next == 0 { core.index.reserve(core.index.count + snapshot.count) }
       let range = next..<min(next + DiskRecovery.batch, snapshot.count)
-      snapshot.forEach(range) { admit($0) }
+      admit { body in snapshot.forEach(range, body) }
       recovery?.next = range.upperBound
     } else {
       recovery = nil
@@ -193,30 +203,57 @@ extension DiskEngine {
     }
   }
 
-  private func admit(_ entry: DiskEntry) {
-    guard let recovery, core.segments[entry.position.segment] != nil, !recovery.removals.contains(entry)
-    else {
-      return
+  /// Takes entries into the index, but for those of segments that are gone and those that were removed.
+  private func admit(_ forEach: ((DiskEntry) -> Void) -> Void) {
+    guard let recovery else { return }
+    let numbers = Set(core.segments.numbers)
+    var (last, isThere): (UInt32, Bool) = (0, false)
+    forEach { entry in
+      let number = entry.position.segment
+      if number != last { (last, isThere) = (number, numbers.contains(number)) }
+      guard isThere, !entry.isEmpty, !recovery.removals.contains(entry) else { return }
+      _ = core.index.insert(entry)
     }
-    _ = core.index.insert(entry)
   }
 
-  private mutating func scan(_ number: UInt32, _ from: Int) {
+  private mutating func beginScan(_ number: UInt32, _ from: Int) {
     guard let segment = core.segments[number], segment !== active?.segment else { return }
     do throws(SystemError) {
-      var scanner = try DiskScanner(segment.file, number: number, identity: identity)
-      let scan = try scanner.scan(from: from)
-      for entry in scan.entries { admit(entry) }
-      newestWall = max(newestWall, scan.wall)
-      if scan.isDamaged { core.countDamage(segment: number, offset: scan.end, "record") }
-      sinceSnapshot += scan.end - from
-      if scan.end < scanner.length { try segment.file.truncate(to: scan.end) }
-      if let index = files.firstIndex(where: { $0.number == number }) {
-        files[index].bytes = min(scan.end, scanner.length)
-      }
+      recovery?.scanner = try DiskScanner(segment.file, number: number, identity: identity, from: from)
+      scanSome()
     } catch {
-      // What was not found is not there; the segment goes in its turn.
-      core.figures.withLock { $0.readErrors += 1 }
+      scanFailed()
+    }
+  }
+
+  private mutating func scanSome() {
+    let piece = options.scanPiece
+    do throws(SystemError) {
+      guard try recovery?.scanner?.scan(piece) == true else { return }
+      guard let scanner = recovery?.scanner else { return }
+      recovery?.scanner = nil
+      try take(scanner)
+    } catch {
+      scanFailed()
+    }
+  }
+
+  /// What was not found is not there; the segment goes in its turn.
+  private mutating func scanFailed() {
+    recovery?.scanner = nil
+    core.figures.withLock { $0.readErrors += 1 }
+  }
+
+  /// Takes what was found in one segment, the newest first.
+  private mutating func take(_ scanner: DiskScanner) throws(SystemError) {
+    let scan = scanner.found
+    admit { body in for entry in scan.entries.reversed() { body(entry) } }
+    newestWall = max(newestWall, scan.wall)
+    if scan.isDamaged { core.countDamage(segment: scanner.number, offset: scan.end, "record") }
+    sinceSnapshot += scan.end - scanner.start
+    if scan.end < scanner.length { try scanner.file.truncate(to: scan.end) }
+    if let index = files.firstIndex(where: { $0.number == scanner.number }) {
+      files[index].bytes = min(scan.end, scanner.length)
     }
   }
 

@@ -14,92 +14,102 @@ struct DiskScan: Sendable {
 }
 
 /// Reads a segment in order, a window at a time.
-struct DiskScanner {
+struct DiskScanner: Sendable {
+  private enum Outcome: Sendable {
+    /// So many bytes are wanted from where the scan is.
+    case wants(Int)
+    case ended
+  }
   let file: any DiskFile
   let number: UInt32
-  let instance: UInt64
-  let secret: SipKey
+  let start: Int
   let length: Int
-  private var window = Slice([])
-  private var windowStart = 0
+  private let identity: DiskIdentity
+  private(set) var found: DiskScan
   /// Extents that are not what was written.
   private var broken: Set<DiskPosition> = []
   static let windowSize = 1 << 20
 
-  init(_ file: any DiskFile, number: UInt32, identity: DiskIdentity) throws(SystemError) {
-    (self.file, self.number) = (file, number)
-    (instance, secret) = (identity.instance, identity.secret)
+  init(
+    _ file: any DiskFile, number: UInt32, identity: DiskIdentity, from start: Int
+  ) throws(SystemError) {
+    (self.file, self.number, self.identity, self.start) = (file, number, identity, start)
     length = try file.size().length
+    found = DiskScan(end: start)
   }
 
-  /// All records from an offset on.
-  mutating func scan(from start: Int) throws(SystemError) -> DiskScan {
-    var scan = DiskScan(end: start)
-    while scan.end + DiskLead.headerCount <= length {
-      let position = DiskPosition(segment: number, offset: scan.end)
-      guard let (lead, entry) = try record(position) else {
-        scan.isDamaged = try !isBlank(scan.end)
-        break
+  /// Goes on for about so many bytes; whether the segment's end was reached.
+  mutating func scan(_ wanted: Int) throws(SystemError) -> Bool {
+    let stop = found.end + wanted
+    file.expect(2 * wanted, at: found.end)
+    var window = Block(capacity: Self.windowSize)
+    var needed = DiskLead.headerCount
+    while found.end < stop {
+      guard found.end + needed <= length else {
+        if found.end + DiskLead.headerCount <= length { try endDoubtfully() }
+        return true
       }
-      if let entry { scan.entries.append(entry) } else if lead.kind == .response { scan.isDamaged = true }
-      scan.wall = max(scan.wall, lead.wall)
-      scan.end += lead.recordCount
-    }
-    return scan
-  }
-
-  private mutating func record(_ position: DiskPosition) throws(SystemError) -> (DiskLead, DiskEntry?)? {
-    var wanted = DiskLead.headerCount
-    for _ in 0..<2 {
-      let bytes = try bytes(wanted, at: position.offset)
-      switch bytes.withBytes({ DiskLead.read($0, instance: instance, position: position) }) {
-      case .damaged: return nil
-      case .short(let more):
-        guard more > wanted else { return nil }
-        wanted = more
-      case .lead(let lead): return try isCommitted(lead) ? (lead, entry(lead)) : nil
+      let count = min(max(Self.windowSize, needed), length - found.end)
+      if count > window.capacity || !window.reuse() { window = Block(capacity: count) }
+      _ = try file.read(count, at: found.end, into: window, waits: true)
+      switch window.withBytes({ take($0) }) {
+      case .wants(let more):
+        needed = more
+        guard window.count < count else { continue }
+        // The file is shorter by now than it was.
+        try endDoubtfully()
+        return true
+      case .ended:
+        try endDoubtfully()
+        return true
       }
     }
-    return nil
+    return false
   }
 
-  /// The entry of a response that is as it was written, as far as this segment has it.
-  private mutating func entry(_ lead: DiskLead) throws(SystemError) -> DiskEntry? {
-    let record = try bytes(lead.recordCount, at: lead.position.offset)
-    guard lead.isWhole(in: record), lead.isIntact(record) else {
+  /// What follows is no record; it is damage unless nothing was written there.
+  private mutating func endDoubtfully() throws(SystemError) {
+    let bytes = try file.bytes(DiskLead.headerCount, at: found.end).bytes
+    found.isDamaged = !bytes.allSatisfy { $0 == 0 }
+  }
+
+  /// Takes the records that are whole in these bytes, from where the scan is.
+  private mutating func take(_ window: Span<UInt8>) -> Outcome {
+    var start = 0
+    while true {
+      let bytes = window.extracting(start..<window.count)
+      let position = DiskPosition(segment: number, offset: found.end)
+      switch DiskLead.read(bytes, instance: identity.instance, position: position) {
+      case .damaged: return .ended
+      case .short(let more): return .wants(more)
+      case .lead(let lead):
+        guard bytes.count >= lead.recordCount else { return .wants(lead.recordCount) }
+        let record = bytes.extracting(0..<lead.recordCount)
+        guard lead.isCommitted(by: record.extracting(lead.trailerStart..<lead.recordCount)) else {
+          return .ended
+        }
+        take(lead, record)
+        start += lead.recordCount
+      }
+    }
+  }
+
+  /// Takes a record, if it is as it was written as far as this segment has it.
+  private mutating func take(_ lead: DiskLead, _ record: Span<UInt8>) {
+    found.wall = max(found.wall, lead.wall)
+    found.end += lead.recordCount
+    guard lead.isIntact(record) else {
       broken.insert(lead.position)
-      return nil
+      if lead.kind == .response { found.isDamaged = true }
+      return
     }
-    guard lead.kind == .response else { return nil }
-    if !broken.isEmpty,
-      record.withBytes({ lead.pieces($0) }).contains(where: { broken.contains($0.position) })
-    {
-      return nil
+    guard lead.kind == .response else { return }
+    guard broken.isEmpty || !lead.pieces(record).contains(where: { broken.contains($0.position) }) else {
+      found.isDamaged = true
+      return
     }
-    let hash = record.withBytes { secret.hash($0.extracting(lead.keyRange)) }
-    return DiskEntry(hash: hash, position: lead.position, variant: lead.variant, count: lead.recordCount)
-  }
-
-  private mutating func isCommitted(_ lead: DiskLead) throws(SystemError) -> Bool {
-    let trailer = try bytes(DiskLead.trailerCount, at: lead.position.offset + lead.trailerStart)
-    return trailer.withBytes { lead.isCommitted(by: $0) }
-  }
-
-  /// Whether nothing was written at an offset.
-  private mutating func isBlank(_ offset: Int) throws(SystemError) -> Bool {
-    try bytes(DiskLead.headerCount, at: offset).bytes.allSatisfy { $0 == 0 }
-  }
-
-  /// At most `count` bytes at an offset, fewer at the end of the file.
-  private mutating func bytes(_ count: Int, at offset: Int) throws(SystemError) -> Slice {
-    let wanted = min(count, length - offset)
-    guard wanted > 0 else { return Slice([]) }
-    if offset < windowStart || offset + wanted > windowStart + window.count {
-      window = try file.bytes(min(max(Self.windowSize, wanted), length - offset), at: offset)
-      windowStart = offset
-    }
-    let start = offset - windowStart
-    // The file may be shorter by now than it was.
-    return Slice(window.block, min(start, window.count)..<min(start + wanted, window.count))
+    let hash = identity.secret.hash(record.extracting(lead.keyRange))
+    found.entries.append(
+      DiskEntry(hash: hash, position: lead.position, variant: lead.variant, count: lead.recordCount))
   }
 }

@@ -37,14 +37,14 @@ extension DiskLead {
   func isWhole(in bytes: Slice) -> Bool { bytes.count >= recordCount }
 
   /// Whether body and trailer are what was written, of a record that is whole in these bytes.
-  func isIntact(_ record: Slice) -> Bool {
-    record.withBytes { bytes in
-      guard isCommitted(by: bytes.extracting(trailerStart..<recordCount)) else { return false }
-      return (0..<blockCount).allSatisfy { number in
-        let range = block(number)
-        let from = count + range.lowerBound
-        return holds(bytes.extracting(from..<from + range.count), block: number, lead: bytes)
-      }
+  func isIntact(_ record: Slice) -> Bool { record.withBytes { isIntact($0) } }
+
+  func isIntact(_ bytes: Span<UInt8>) -> Bool {
+    guard isCommitted(by: bytes.extracting(trailerStart..<recordCount)) else { return false }
+    return (0..<blockCount).allSatisfy { number in
+      let range = block(number)
+      let from = count + range.lowerBound
+      return holds(bytes.extracting(from..<from + range.count), block: number, lead: bytes)
     }
   }
 

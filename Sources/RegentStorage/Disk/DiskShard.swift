@@ -1,5 +1,6 @@
 // One part of the index: an open-addressing table with linear probing, whose places follow the order of the hashes.
 // It grows by half when it is four fifths full, so that an entry takes 30 to 45 bytes all in.
+// The table is always as full everywhere, or probing would become a walk: see ``reserve(_:)``.
 
 /// A table of entries by hash.
 struct DiskShard: Sendable {
@@ -15,7 +16,7 @@ struct DiskShard: Sendable {
 
   /// The shard was chosen by the top six bits; the next 32 choose the place.
   private func home(_ hash: UInt64) -> Int {
-    Int(truncatingIfNeeded: ((hash << 6) >> 32) * UInt64(places.count) >> 32)
+    Int(truncatingIfNeeded: (((hash << 6) >> 32) * UInt64(places.count)) >> 32)
   }
 
   private func after(_ index: Int) -> Int { index + 1 == places.count ? 0 : index + 1 }
@@ -63,17 +64,24 @@ struct DiskShard: Sendable {
 
   /// Adds an entry in place of those of the same hash and variant that are older; false where one is newer.
   mutating func insert(_ entry: DiskEntry) -> Bool {
-    let same = entries(entry.hash).filter { $0.variant == entry.variant }
-    guard same.allSatisfy({ $0.location < entry.location }) else { return false }
-    if same.count == 1, let index = place(entry.hash, where: { $0.location == same[0].location }) {
-      places[index] = entry
+    var (same, others, oldest): (Int?, Int, Int?) = (nil, 0, nil)
+    forEach(entry.hash) { index in
+      if places[index].variant == entry.variant {
+        same = index
+        return false
+      }
+      others += 1
+      if oldest.map({ places[index].location < places[$0].location }) ?? true { oldest = index }
       return true
     }
-    for old in same { remove(entry.hash) { $0.location == old.location } }
-    let others = entries(entry.hash)
-    if others.count >= Self.variantLimit, let oldest = others.last {
-      guard oldest.location < entry.location else { return false }
-      remove(entry.hash) { $0.location == oldest.location }
+    if let same {
+      guard places[same].location < entry.location else { return false }
+      places[same] = entry
+      return true
+    }
+    if others >= Self.variantLimit, let oldest {
+      guard places[oldest].location < entry.location else { return false }
+      close(oldest)
     }
     add(entry)
     return true
@@ -114,9 +122,17 @@ struct DiskShard: Sendable {
     count += 1
   }
 
-  private mutating func grow() {
+  /// Makes room for so many entries at once. What comes in the order of the hashes would else crowd at the front.
+  mutating func reserve(_ wanted: Int) {
+    let needed = wanted * 5 / 4 + 1
+    if needed > places.count { resize(needed) }
+  }
+
+  private mutating func grow() { resize(max(16, places.count + places.count / 2)) }
+
+  private mutating func resize(_ wanted: Int) {
     let old = places
-    places = Array(repeating: .empty, count: max(16, old.count + old.count / 2))
+    places = Array(repeating: .empty, count: wanted)
     count = 0
     for entry in old where !entry.isEmpty { add(entry) }
   }

@@ -1,5 +1,6 @@
 // The index on the disk: only a way not to look through the segments. What it says of what is no longer there does no
 // harm, as each record is verified when it is read, and what was removed since is known from the removals.
+// It is written some shards at a time, between which other work is done; so it takes no second copy of the index.
 
 import RegentLoop
 
@@ -14,23 +15,6 @@ struct DiskSnapshot: Sendable {
 
   /// The bytes of a snapshot of so many entries.
   static func size(_ count: Int) -> Int { DiskPage.count + count * entryCount + 4 }
-
-  static func encoded(_ entries: [DiskEntry], instance: UInt64, end: DiskPosition, witness: UInt64) -> [UInt8]
-  {
-    var bytes = DiskPage(
-      magic: DiskFormat.indexMagic, instance: instance, first: end.rawValue, second: UInt64(entries.count),
-      third: witness
-    ).encoded
-    bytes.reserveCapacity(size(entries.count))
-    for entry in entries {
-      bytes.put(entry.hash)
-      bytes.put(entry.location)
-      bytes.put(entry.variant)
-      bytes.put(entry.meta)
-    }
-    bytes.put(CRC32C.of(bytes.span))
-    return bytes
-  }
 
   /// The whole of a snapshot; nil where any bit of it is not as it was written.
   init?(_ file: any DiskFile, instance: UInt64) throws(SystemError) {
@@ -63,5 +47,69 @@ struct DiskSnapshot: Sendable {
             meta: bytes.number(UInt32.self, at: start + 20)))
       }
     }
+  }
+}
+
+/// An index on its way to the disk.
+struct DiskSnapshotWriting: Sendable {
+  private let file: any DiskFile
+  private let end: DiskPosition
+  private let count: Int
+  private var written = 0
+  private var shard = 0
+  private var offset = 0
+  private var crc = CRC32C()
+
+  /// The file's length when it is whole.
+  var size: Int { DiskSnapshot.size(count) }
+
+  /// Begins with the first page, which says how many entries will follow.
+  init(
+    _ device: any DiskDevice, count: Int, instance: UInt64, end: DiskPosition, witness: UInt64
+  ) throws(SystemError) {
+    (self.end, self.count) = (end, count)
+    try device.remove(DiskName.newIndex)
+    file = try device.file(DiskName.newIndex, .making)
+    let page = DiskPage(
+      magic: DiskFormat.indexMagic, instance: instance, first: end.rawValue, second: UInt64(count),
+      third: witness)
+    try append(page.encoded)
+  }
+
+  private mutating func append(_ bytes: [UInt8]) throws(SystemError) {
+    try file.write(bytes.span, at: offset)
+    crc.update(bytes.span)
+    offset += bytes.count
+  }
+
+  /// Writes about so many bytes more, and brings them to the disk; whether that was all.
+  mutating func writeSome(_ wanted: Int, of index: DiskIndex) throws(SystemError) -> Bool {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(wanted + wanted / 2)
+    while shard < DiskIndex.shardCount, bytes.count < wanted {
+      // What came after the beginning is found in the segments; so there are never more than there were.
+      for entry in index.entries(ofShard: shard) where entry.position < end { put(entry, onto: &bytes) }
+      shard += 1
+    }
+    // Places of what went meanwhile.
+    while shard == DiskIndex.shardCount, written < count, bytes.count < wanted { put(.empty, onto: &bytes) }
+    try append(bytes)
+    let isWhole = shard == DiskIndex.shardCount && written == count
+    if isWhole {
+      var last: [UInt8] = []
+      last.put(crc.value)
+      try append(last)
+    }
+    try file.sync()
+    return isWhole
+  }
+
+  private mutating func put(_ entry: DiskEntry, onto bytes: inout [UInt8]) {
+    guard written < count else { return }
+    written += 1
+    bytes.put(entry.hash)
+    bytes.put(entry.location)
+    bytes.put(entry.variant)
+    bytes.put(entry.meta)
   }
 }

@@ -45,10 +45,7 @@ public final class DiskStore: Sendable {
     core = DiskCore(options, device, identity.secret, pool)
     engine = Lock(DiskEngine(core, identity))
     if let trouble { core.writeFailed(trouble, clock.now) }
-    core.figures.withLock { figures in
-      figures.budget = options.budget
-      figures.isRecovering = trouble == nil
-    }
+    core.figures.withLock { ($0.budget, $0.isRecovering) = (options.budget, true) }
   }
 
   private static func noteStart(_ device: any DiskDevice, _ wall: Int64) throws(DiskOpenFailure) {
