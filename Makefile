@@ -16,7 +16,7 @@ RELEASE := $(SWIFT) build -c release --static-swift-stdlib
 BINARY := .build/release/regent
 
 .PHONY: help setup setup-test setup-check run build test check check-rest bench fuzz install lint format \
-  linkage check-unit check-readme sanitize-thread sanitize-address test-release fuzz-smoke
+  linkage check-unit check-readme sanitize-thread sanitize-address test-release fuzz-smoke torture
 
 help: ## Lists these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ sanitize-thread: ## Runs the tests under ThreadSanitizer
 
 sanitize-address: ## Runs the tests under AddressSanitizer, with its leak check
 	Scripts/sanitize address
+
+torture: build ## Kills the daemon 200 times under load and looks what its disk cache kept (KILLS=N)
+	REGENT_TORTURE=$(or $(KILLS),200) REGENT_BINARY=$(CURDIR)/$(BINARY) $(SWIFT) test --filter TortureTests
 
 fuzz-smoke:
 	Fuzz/run 7

@@ -6,11 +6,11 @@ import Synchronization
 /// The removals of a store's keys, counted.
 final class Removals: Sendable {
   /// A power of two.
-  static let places = 512
+  static let places = 4096
   /// The last table's number: a request's marks of several stores are told apart by it.
   private static let tables = Atomic<UInt64>(0)
   private let table: UInt64
-  private let counts: InlineArray<512, Atomic<UInt64>>
+  private let counts: InlineArray<4096, Atomic<UInt64>>
 
   init() {
     let table = Self.tables.wrappingAdd(1, ordering: .relaxed).newValue << RemovalMark.countBits

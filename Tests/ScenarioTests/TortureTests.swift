@@ -88,7 +88,7 @@ extension UnderLoad {
       for target in stored {
         let response = try client.get(target)
         judge(response, target, atLeast: all[target]?.acknowledged ?? 0, "after kill \(round)", ledger)
-        if response.isHit { hits += 1 }
+        if response.isHit { hits += 1 } else { print("not found after kill \(round): \(target)") }
       }
       return (stored.count, hits)
     }
