@@ -27,6 +27,8 @@ extension DiskStatistics {
     json.value("read-errors", readErrors)
     json.value("write-errors", writeErrors)
     json.value("slow-reads", slowReads)
+    json.value("timeouts", timeouts)
+    json.value("stuck-reads", stuckReads)
     json.value("queued-bytes", queuedBytes)
   }
 }

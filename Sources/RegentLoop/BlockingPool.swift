@@ -11,10 +11,11 @@ import Synchronization
   private let condition: UnsafeMutablePointer<pthread_cond_t>
   private var queue: [@Sendable () -> Void] = []
   private let bound: Int
+  public let threads: Int
 
   /// `threads` threads; at most `bound` pieces of work may wait.
   public init(name: String, threads: Int, bound: Int = 10_000) throws(SystemError) {
-    self.bound = bound
+    (self.bound, self.threads) = (bound, threads)
     unsafe mutex = .allocate(capacity: 1)
     unsafe condition = .allocate(capacity: 1)
     unsafe pthread_mutex_init(mutex, nil)
@@ -35,7 +36,7 @@ import Synchronization
   }
 
   /// Has `work` run on one of the threads; false, and it is not run, when too much waits already.
-  func submit(_ work: @escaping @Sendable () -> Void) -> Bool {
+  public func submit(_ work: @escaping @Sendable () -> Void) -> Bool {
     unsafe pthread_mutex_lock(mutex)
     defer { unsafe pthread_mutex_unlock(mutex) }
     guard queue.count < bound else { return false }

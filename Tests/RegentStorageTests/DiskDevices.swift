@@ -1,6 +1,7 @@
 // A disk in memory that behaves as badly as disks do: what was not synced is torn, dropped and reordered by a crash,
 // and any call can fail, or be the last before the crash.
 
+import Glibc
 import RegentLoop
 
 @testable import RegentStorage
@@ -47,6 +48,38 @@ private enum Change: Sendable {
   }
 }
 
+/// A gate that threads wait at while it is shut.
+// @unchecked: `isShut` is guarded by the mutex; the pointers never change.
+@safe final class Gate: @unchecked Sendable {
+  // Unsafe: allocated here and freed in deinit, when nobody waits any more.
+  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+  private var isShut = false
+
+  init() {
+    unsafe pthread_mutex_init(mutex, nil)
+    unsafe pthread_cond_init(condition, nil)
+  }
+
+  deinit {
+    unsafe mutex.deallocate()
+    unsafe condition.deallocate()
+  }
+
+  func set(shut: Bool) {
+    unsafe pthread_mutex_lock(mutex)
+    isShut = shut
+    unsafe pthread_cond_broadcast(condition)
+    unsafe pthread_mutex_unlock(mutex)
+  }
+
+  func pass() {
+    unsafe pthread_mutex_lock(mutex)
+    while isShut { unsafe pthread_cond_wait(condition, mutex) }
+    unsafe pthread_mutex_unlock(mutex)
+  }
+}
+
 /// The disk. Operations that change something are numbered from 0.
 final class FaultyDisk: DiskDevice {
   struct Inode: Sendable {
@@ -68,7 +101,11 @@ final class FaultyDisk: DiskDevice {
     var failures: [Int: Int32] = [:]
     var failing: [String: Int32] = [:]
     var log: [String] = []
+    /// Whether nothing is in the page cache: reads must wait for the disk.
+    var isCold = false
   }
+  /// While it is shut, the disk does not answer those who wait for it.
+  let gate = Gate()
   let state = Lock<State>(State())
 
   /// Counts an operation; throws if it is to fail. True: it is the last one.
@@ -232,7 +269,9 @@ final class FaultyFile: DiskFile {
   init(_ disk: FaultyDisk, _ number: Int) { (self.disk, self.number) = (disk, number) }
 
   func read(_ count: Int, at offset: Int, into block: Block, waits: Bool) throws(SystemError) -> Int? {
-    try disk.state.withLock { state throws(SystemError) in
+    if !waits, disk.state.withLock({ $0.isCold }) { return nil }
+    if waits { disk.gate.pass() }
+    return try disk.state.withLock { state throws(SystemError) in
       _ = try disk.enter("read", &state, counts: false)
       let content = state.inodes[number]?.current ?? []
       let end = min(content.count, offset + count)

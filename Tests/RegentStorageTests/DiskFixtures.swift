@@ -18,9 +18,10 @@ extension DiskOptions {
 extension DiskStore {
   /// A store without a thread: it works when it is told to.
   static func on(
-    _ device: any DiskDevice, _ options: DiskOptions = .small(), now: Int64 = 0, wall: Int64 = 1_000_000
+    _ device: any DiskDevice, _ options: DiskOptions = .small(), pool: BlockingPool? = nil, now: Int64 = 0,
+    wall: Int64 = 1_000_000
   ) throws -> DiskStore {
-    let store = try DiskStore(device, options, pool: nil, clock: DiskTime(now: now, wall: wall))
+    let store = try DiskStore(device, options, pool: pool, clock: DiskTime(now: now, wall: wall))
     store.recover(now: now)
     return store
   }

@@ -120,6 +120,26 @@ import Testing
     #expect(await store.get("5", at: 32 * second)?.body == [1])
   }
 
+  @Test("what the device cannot read of a body in the middle of an answer counts for its health, too")
+  func failedBodies() async throws {
+    let disk = FaultyDisk()
+    let store = try DiskStore.on(disk, .small(budget: 8 << 20, segment: 1 << 20))
+    for number in 0..<5 { store.put("\(number)", pattern(0..<400_000)) }
+    store.step()
+    for number in 0..<5 {
+      guard case .stored(let body)? = await store.lookup(store.key(bytes("\(number)")), now: 0)?.body else {
+        Issue.record("a large body is in memory")
+        return
+      }
+      #expect(store.core.state == .healthy)
+      disk.fail("read", 5)
+      #expect(await body.makeReader().allBytes() == nil)
+      disk.fail("read", nil)
+    }
+    #expect(store.core.state == .offline(SystemError(call: "read", code: 5)))
+    #expect(store.statistics.readErrors == 5 && store.statistics.damages == 0)
+  }
+
   @Test("notices that its directory was removed, and begins anew")
   func removedDirectory() async throws {
     let disk = FaultyDisk()

@@ -2,6 +2,7 @@
 // is still being written as far as that is on the disk.
 
 public import RegentLoop
+import Synchronization
 
 /// A reader of a stored body. One task reads at a time.
 public final class DiskBodyReader: Sendable {
@@ -44,7 +45,12 @@ public final class DiskBodyReader: Sendable {
     var loaded = load(part, range, known, waits: core.pool == nil)
     if case .blocked = loaded {
       core.figures.withLock { $0.slowReads += 1 }
-      loaded = await core.pool?.run { self.load(part, range, known, waits: true) } ?? .blocked
+      if let pool = core.pool {
+        loaded =
+          await core.patience.run(on: pool, limit: core.options.bodyLimit) {
+            self.load(part, range, known, waits: true)
+          } ?? .blocked
+      }
     }
     return try take(loaded, part, number, range, position, limit)
   }
@@ -115,9 +121,8 @@ public final class DiskBodyReader: Sendable {
     switch loaded {
     case .blocked: throw .aborted
     case .failed(let error):
-      // The time is unknown here; what matters is that it is counted.
-      core.figures.withLock { $0.readErrors += 1 }
-      if !error.isExhaustion { core.index.remove(entry) }
+      core.readFailed(error, core.lastStep.load(ordering: .relaxed))
+      if error.isHard { core.index.remove(entry) }
       throw .aborted
     case .damaged(let reason):
       core.damaged(entry, at: part.piece.position, reason)

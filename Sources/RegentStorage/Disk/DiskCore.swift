@@ -12,6 +12,7 @@ final class DiskCore: Sendable {
   let index = DiskIndex()
   let segments = DiskSegments()
   let marks = Removals()
+  let patience: DiskPatience
   let queue: DiskQueue
   let figures = Lock<DiskStatistics>(DiskStatistics())
   private let reports = Lock<DiskReports>(DiskReports())
@@ -24,10 +25,13 @@ final class DiskCore: Sendable {
   let newestWall = Atomic<Int64>(0)
   /// The time of the log, as entries count it.
   let logTime = Atomic<UInt16>(0)
+  /// The monotonic time of the writer's last step, in nanoseconds: for what goes wrong where no time is known.
+  let lastStep = Atomic<Int64>(0)
 
   init(_ options: DiskOptions, _ device: any DiskDevice, _ secret: SipKey, _ pool: BlockingPool?) {
     (self.options, self.device, self.secret, self.pool) = (options, device, secret, pool)
-    queue = DiskQueue(limit: options.queueLimit)
+    patience = DiskPatience(threads: pool?.threads ?? 0, slow: options.readLimit)
+    queue = DiskQueue(limit: options.queueLimit, patience, waiting: options.writeLimit)
   }
 
   // MARK: Health

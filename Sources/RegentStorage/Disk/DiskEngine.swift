@@ -58,6 +58,7 @@ struct DiskEngine: Sendable {
   mutating func step(_ clock: DiskTime) -> Int64 {
     guard !isClosed else { return .max }
     self.clock = clock
+    core.lastStep.store(clock.now, ordering: .relaxed)
     let (work, isMore) = core.queue.take(2 << 20)
     if !isOpen, core.mayWrite(now) { open() }
     keep(work.removals, work.barriers)

@@ -53,7 +53,10 @@ public final class DiskFill: Sendable {
     while true {
       let outcome = tryAppend(slice)
       guard outcome == .full else { return outcome }
-      guard await core.queue.room() else { return .abandoned }
+      guard await core.queue.room() else {
+        fail()
+        return .abandoned
+      }
     }
   }
 

@@ -17,12 +17,12 @@ final class DiskIndex: Sendable {
     cells[Int(truncatingIfNeeded: hash >> 58)].shard.withLock { body(&$0) }
   }
 
-  /// The entries of a hash, the last written first.
-  func entries(_ hash: UInt64) -> [DiskEntry] {
+  /// The entries of a hash. None count as a miss.
+  func finds(_ hash: UInt64) -> DiskFinds {
     with(hash) { shard in
-      let found = shard.entries(hash)
-      if found.isEmpty { shard.misses += 1 }
-      return found
+      let finds = shard.finds(hash)
+      if case .none = finds { shard.misses += 1 }
+      return finds
     }
   }
 

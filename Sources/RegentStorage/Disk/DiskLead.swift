@@ -118,6 +118,11 @@ extension DiskLead {
     }
   }
 
+  /// The pieces of a body, wherever it is.
+  func allPieces(_ lead: Span<UInt8>) -> [DiskPiece] {
+    pieceCount > 0 ? pieces(lead) : [DiskPiece(position: position, count: inlineCount, crc: crc)]
+  }
+
   /// Whether these are the bytes of the block, by the lead's checksum of it.
   func holds(_ bytes: Span<UInt8>, block: Int, lead: Span<UInt8>) -> Bool {
     CRC32C.of(bytes) == lead.number(UInt32.self, at: blocksStart + 4 * block)

@@ -18,6 +18,10 @@ public struct DiskOptions: Sendable {
   public var queueLimit = 32 << 20
   /// How long written responses may be without being brought to the disk, in nanoseconds.
   public var syncInterval: Int64 = 30_000_000_000
+  /// How long a lookup, a read of a body, and a body that is to be stored wait for the disk, in nanoseconds.
+  public var readLimit: Int64 = 250_000_000
+  public var bodyLimit: Int64 = 10_000_000_000
+  public var writeLimit: Int64 = 1_000_000_000
   /// How much of a segment may be written anew when it goes, in hundredths.
   public var reinsertion = 50
 

@@ -28,12 +28,19 @@ final class DiskQueue: Sendable {
     var barriers: [Parked<Bool>] = []
     var jobs: [DiskJob] = []
   }
+  /// Somebody who waits for room, until it is too long.
+  private struct Place: Sendable {
+    let wait: DiskWait
+    let continuation: Parked<Bool>
+
+    func resume(_ isRoom: Bool) { if wait.ended() { continuation.resume(isRoom) } }
+  }
   private struct State: Sendable {
     var work = Work()
     var costs: [Int] = []
     var first = 0
     var bytes = 0
-    var waiting: [Parked<Bool>] = []
+    var waiting: [Place] = []
     var isClosed = false
     /// Whether the writer has jobs in hand; until it comes for more.
     var isWorking = false
@@ -44,10 +51,14 @@ final class DiskQueue: Sendable {
   }
   private let state = Lock<State>(State())
   private let limit: Int
+  private let patience: DiskPatience
+  private let longestWait: Int64
   // Set once, when the writer's thread starts.
   private let waker = Lock<WorkerThread?>(nil)
 
-  init(limit: Int) { self.limit = limit }
+  init(limit: Int, _ patience: DiskPatience, waiting longestWait: Int64) {
+    (self.limit, self.patience, self.longestWait) = (limit, patience, longestWait)
+  }
 
   func connect(_ thread: WorkerThread?) { waker.withLock { $0 = thread } }
   func wake() { waker.withLock { $0 }?.wake() }
@@ -93,16 +104,20 @@ final class DiskQueue: Sendable {
     }
   }
 
-  /// Waits until there may be room; false where there will never be any.
+  /// Waits until there may be room; false where that takes too long, or there will never be any.
   func room() async -> Bool {
     await Parked.wait { continuation in
+      let place = Place(
+        wait: DiskWait(limit: longestWait) { continuation.resume(false) }, continuation: continuation)
       let answer = state.withLock { state -> Bool? in
         if state.isClosed { return false }
         if state.bytes < limit { return true }
-        state.waiting.append(continuation)
+        // A disk that does not even read holds nobody back.
+        guard !patience.isCrowded else { return false }
+        state.waiting.append(place)
         return nil
       }
-      if let answer { continuation.resume(answer) }
+      if let answer { place.resume(answer) } else { patience.add(place.wait) }
     }
   }
 
@@ -154,7 +169,8 @@ final class DiskQueue: Sendable {
       (state.work, state.costs, state.first, state.bytes, state.waiting) = (Work(), [], 0, 0, [])
       return left
     }
-    for one in waiting + work.barriers { one.resume(false) }
+    for one in waiting { one.resume(false) }
+    for one in work.barriers { one.resume(false) }
     for case .store(let offer) in work.jobs { offer.done?(false) }
   }
 

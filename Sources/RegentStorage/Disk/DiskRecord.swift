@@ -14,8 +14,22 @@ public struct DiskRecord: Sendable {
   public let hits: Int
   public let variant: UInt32
   let entry: DiskEntry
+  /// The checksum of its lead.
+  private let crc: UInt32
+
+  init(_ lead: DiskLead, _ bytes: Slice, _ entry: DiskEntry, _ body: DiskBody) {
+    (key, head, self.body) = (lead.key(bytes), lead.head(bytes), body)
+    (wall, hits, variant, crc) = (lead.wall, entry.hits, lead.variant, lead.crc)
+    self.entry = entry
+  }
+
   /// Where the body is.
-  let pieces: [DiskPiece]
+  var pieces: [DiskPiece] {
+    switch body {
+    case .packed(let slice): [DiskPiece(position: entry.position, count: slice.count, crc: crc)]
+    case .stored(let body): body.parts.map(\.piece)
+    }
+  }
 }
 
 /// The body of a stored response.

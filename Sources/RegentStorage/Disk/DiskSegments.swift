@@ -1,4 +1,5 @@
-// The segments that are read: each an open file, kept open by whoever still reads it after it was removed.
+// The segments that are read: each an open file, kept open by whoever still reads it after it was removed. There are
+// several copies of the table, each behind its own lock, so that readers on several threads do not wait for each other.
 
 import RegentLoop
 
@@ -13,20 +14,73 @@ final class DiskSegment: Sendable {
   }
 }
 
+/// Segments in the order of their numbers.
+private struct DiskSegmentTable: Sendable {
+  private(set) var numbers: [UInt32] = []
+  private var segments: [DiskSegment] = []
+
+  /// The first place with no lesser number.
+  private func place(_ number: UInt32) -> Int {
+    var (low, high) = (0, numbers.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if numbers[middle] < number { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  subscript(number: UInt32) -> DiskSegment? {
+    let place = place(number)
+    return place < numbers.count && numbers[place] == number ? segments[place] : nil
+  }
+
+  mutating func add(_ segment: DiskSegment) {
+    remove(segment.number)
+    let place = place(segment.number)
+    numbers.insert(segment.number, at: place)
+    segments.insert(segment, at: place)
+  }
+
+  mutating func remove(_ number: UInt32) {
+    let place = place(number)
+    guard place < numbers.count, numbers[place] == number else { return }
+    numbers.remove(at: place)
+    segments.remove(at: place)
+  }
+}
+
+/// A copy of the table behind its lock. A class, as an array cannot hold locks.
+private final class DiskSegmentCell: Sendable {
+  let table = Lock(DiskSegmentTable())
+}
+
 /// The segments by number. Those that are missing here are gone, whatever the index says.
 final class DiskSegments: Sendable {
-  private let table = Lock<[UInt32: DiskSegment]>([:])
+  private static let copies = 16
+  private let cells = (0..<copies).map { _ in DiskSegmentCell() }
 
-  subscript(number: UInt32) -> DiskSegment? { table.withLock { $0[number] } }
-  func add(_ segment: DiskSegment) { table.withLock { $0[segment.number] = segment } }
-  func remove(_ number: UInt32) { _ = table.withLock { $0.removeValue(forKey: number) } }
-  func removeAll() {
-    // Let go of after the lock.
-    let gone = table.withLock { table in
-      defer { table = [:] }
-      return table
-    }
-    _ = gone.count
+  subscript(number: UInt32) -> DiskSegment? { self[number, by: 0] }
+
+  /// The segment with this number, out of the copy that a hash's readers use.
+  subscript(number: UInt32, by hash: UInt64) -> DiskSegment? {
+    cells[Int(truncatingIfNeeded: hash >> 60) % Self.copies].table.withLock { $0[number] }
   }
-  var numbers: [UInt32] { table.withLock { Array($0.keys) } }
+
+  // Only the writer changes the table, so the copies change in the same order.
+  func add(_ segment: DiskSegment) { change { $0.add(segment) } }
+  func remove(_ number: UInt32) { change { $0.remove(number) } }
+  func removeAll() { change { $0 = DiskSegmentTable() } }
+  var numbers: [UInt32] { cells[0].table.withLock { $0.numbers } }
+
+  private func change(_ body: (inout DiskSegmentTable) -> Void) {
+    for cell in cells {
+      // Let go of after the lock: the last reference closes a file.
+      let before = cell.table.withLock { table in
+        let before = table
+        body(&table)
+        return before
+      }
+      _ = before.numbers.count
+    }
+  }
 }

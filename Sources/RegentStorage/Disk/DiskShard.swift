@@ -2,6 +2,22 @@
 // It grows by half when it is four fifths full, so that an entry takes 30 to 45 bytes all in.
 // The table is always as full everywhere, or probing would become a walk: see ``reserve(_:)``.
 
+/// What there is under a hash.
+enum DiskFinds: Sendable {
+  case none
+  case one(DiskEntry)
+  /// The last written first.
+  case several([DiskEntry])
+
+  var entries: [DiskEntry] {
+    switch self {
+    case .none: []
+    case .one(let entry): [entry]
+    case .several(let entries): entries
+    }
+  }
+}
+
 /// A table of entries by hash.
 struct DiskShard: Sendable {
   private(set) var places: [DiskEntry] = []
@@ -49,6 +65,17 @@ struct DiskShard: Sendable {
     }
     if found.count > 1 { found.sort { $0.location > $1.location } }
     return found
+  }
+
+  /// The same without a list where there is only one.
+  func finds(_ hash: UInt64) -> DiskFinds {
+    var (first, isOnly): (Int?, Bool) = (nil, true)
+    forEach(hash) { index in
+      if first == nil { first = index } else { isOnly = false }
+      return isOnly
+    }
+    guard let first else { return .none }
+    return isOnly ? .one(places[first]) : .several(entries(hash))
   }
 
   func holds(_ hash: UInt64) -> Bool { place(hash) { _ in true } != nil }

@@ -35,6 +35,10 @@ public struct DiskStatistics: Sendable, Equatable {
   public var writeErrors = 0
   /// Reads that had to wait for the disk.
   public var slowReads = 0
+  /// What was given up as it would have waited too long: lookups, reads of bodies, and bodies to be stored.
+  public var timeouts = 0
+  /// Threads that wait for the disk for longer than a lookup would.
+  public var stuckReads = 0
   /// Bytes that wait to be written.
   public var queuedBytes = 0
 

@@ -1,8 +1,18 @@
 // Finding a stored response: the index says where it may be, the record itself whether it is. What is in the page cache
-// is read at once; what is not is read by the pool, so that no loop ever waits for a disk.
+// is read at once; what is not is read by the pool, so that no loop ever waits for a disk, and no client for long.
 
 public import RegentLoop
 import Synchronization
+
+/// What is looked for.
+private struct DiskQuery: Sendable {
+  let key: RecordKey
+  /// Monotonic time in nanoseconds.
+  let now: Int64
+  /// Whether the index knows of one place only.
+  let isOnly: Bool
+  let matches: @Sendable (Slice) -> Bool
+}
 
 /// What came of looking at one place.
 private enum DiskLook: Sendable {
@@ -13,13 +23,31 @@ private enum DiskLook: Sendable {
 
 extension DiskStore {
   /// The key's response that `matches` accepts by its head, the last written one of several; nil where there is none,
-  /// and where the disk does not let it be read.
+  /// and where the disk does not let it be read, or not in time.
   ///
   /// - Parameter now: Monotonic time in nanoseconds.
   public func lookup(
     _ key: RecordKey, now: Int64, where matches: @escaping @Sendable (Slice) -> Bool = { _ in true }
   ) async -> DiskRecord? {
-    await records(key, now: now, limit: 1, countingHits: true, where: matches).first
+    guard core.isReading else { return nil }
+    let finds = core.index.finds(key.hash)
+    guard case .one(let entry) = finds else {
+      return await records(of: finds, key, now, limit: 1, countingHits: true, matches).first
+    }
+    // Most often there is one, which is in the page cache: no list is made of it.
+    let query = DiskQuery(key: key, now: now, isOnly: true, matches: matches)
+    var record: DiskRecord?
+    switch look(entry, query, waits: core.pool == nil) {
+    case .found(let found): record = found
+    case .other: break
+    case .blocked: record = await waiting([entry], query, limit: 1).first
+    }
+    if record == nil {
+      core.index.countMiss(key.hash)
+    } else {
+      core.index.touch(entry, core.logTime.load(ordering: .relaxed))
+    }
+    return record
   }
 
   /// The key's responses that `matches` accepts, the last written first; at most `limit`.
@@ -28,88 +56,113 @@ extension DiskStore {
     where matches: @escaping @Sendable (Slice) -> Bool = { _ in true }
   ) async -> [DiskRecord] {
     guard core.isReading else { return [] }
-    let entries = core.index.entries(key.hash)
-    var found: [DiskRecord] = []
-    for entry in entries where found.count < limit {
-      var look = look(entry, key, now, isOnly: entries.count == 1, waits: core.pool == nil, matches)
-      if case .blocked = look, let pool = core.pool {
-        core.figures.withLock { $0.slowReads += 1 }
-        look =
-          await pool.run {
-            self.look(entry, key, now, isOnly: entries.count == 1, waits: true, matches)
-          } ?? .other
-      }
-      guard case .found(let record) = look else { continue }
-      found.append(record)
-      if countingHits { core.index.touch(entry, core.logTime.load(ordering: .relaxed)) }
+    let finds = core.index.finds(key.hash)
+    return await records(of: finds, key, now, limit: limit, countingHits: countingHits, matches)
+  }
+
+  private func records(
+    of finds: DiskFinds, _ key: RecordKey, _ now: Int64, limit: Int, countingHits: Bool,
+    _ matches: @escaping @Sendable (Slice) -> Bool
+  ) async -> [DiskRecord] {
+    let entries = finds.entries
+    guard !entries.isEmpty else { return [] }
+    let query = DiskQuery(key: key, now: now, isOnly: entries.count == 1, matches: matches)
+    let found = await search(entries, query, limit: limit)
+    if found.isEmpty { core.index.countMiss(key.hash) }
+    if countingHits {
+      let time = core.logTime.load(ordering: .relaxed)
+      for record in found { core.index.touch(record.entry, time) }
     }
-    if found.isEmpty, !entries.isEmpty { core.index.countMiss(key.hash) }
     return found
   }
 
+  private func search(_ entries: [DiskEntry], _ query: DiskQuery, limit: Int) async -> [DiskRecord] {
+    var found: [DiskRecord] = []
+    for (index, entry) in entries.enumerated() where found.count < limit {
+      switch look(entry, query, waits: core.pool == nil) {
+      case .found(let record): found.append(record)
+      case .other: continue
+      case .blocked:
+        return found + (await waiting(Array(entries[index...]), query, limit: limit - found.count))
+      }
+    }
+    return found
+  }
+
+  /// Looks at entries on a thread that may wait for the disk; nothing is found where that takes too long.
+  private func waiting(_ entries: [DiskEntry], _ query: DiskQuery, limit: Int) async -> [DiskRecord] {
+    guard let pool = core.pool, !core.patience.isCrowded else {
+      core.patience.countTimeout()
+      return []
+    }
+    core.figures.withLock { $0.slowReads += 1 }
+    let found = await core.patience.run(on: pool, limit: core.options.readLimit) {
+      var found: [DiskRecord] = []
+      for entry in entries where found.count < limit {
+        if case .found(let record) = self.look(entry, query, waits: true) { found.append(record) }
+      }
+      return found
+    }
+    return found ?? []
+  }
+
+  // MARK: One place
+
   /// The longest record, in bytes, that is read with one call, and handed out from memory.
   static let wholeLimit = 256 << 10
-  /// How much is read of one of several records of a key, of which most do not match.
+  /// How much is read of a longer record at first, and of one of several of a key, of which most do not match.
+  private static let longRead = 16 << 10
   private static let headRead = 8 << 10
 
-  private func look(
-    _ entry: DiskEntry, _ key: RecordKey, _ now: Int64, isOnly: Bool, waits: Bool,
-    _ matches: @Sendable (Slice) -> Bool
-  ) -> DiskLook {
-    guard let segment = core.segments[entry.position.segment] else {
+  private func look(_ entry: DiskEntry, _ query: DiskQuery, waits: Bool) -> DiskLook {
+    guard let segment = core.segments[entry.position.segment, by: entry.hash] else {
       core.index.remove(entry)
       return .other
     }
-    let isShort = entry.lengthBound <= Self.wholeLimit
-    let count = isOnly ? (isShort ? entry.lengthBound : 16 << 10) : min(entry.lengthBound, Self.headRead)
+    let bound = entry.lengthBound
+    let count =
+      query.isOnly ? (bound <= Self.wholeLimit ? bound : Self.longRead) : min(bound, Self.headRead)
     do throws(SystemError) {
-      switch try lead(entry, segment, count, waits) {
+      switch try segment.lead(at: entry.position, count: count, waits: waits) {
       case .blocked: return .blocked
-      case .damaged(let reason): return damaged(entry, segment, reason)
+      case .damaged(let reason): return damaged(entry, reason)
       case .lead(let lead, let bytes):
-        guard lead.kind == .response else { return damaged(entry, segment, "kind") }
-        guard lead.key(bytes).block.holds(key.bytes, at: lead.keyRange.lowerBound),
-          lead.keyCount == key.bytes.count,
-          lead.variant == entry.variant, matches(lead.head(bytes))
+        guard lead.kind == .response else { return damaged(entry, "kind") }
+        guard lead.keyCount == query.key.bytes.count, lead.variant == entry.variant,
+          bytes.block.holds(query.key.bytes, at: lead.keyRange.lowerBound), query.matches(lead.head(bytes))
         else { return .other }
-        return try record(lead, bytes, entry, segment, now, waits)
+        return try record(lead, bytes, entry, segment, waits)
       }
     } catch {
-      core.readFailed(error, now)
+      core.readFailed(error, query.now)
       // Want of descriptors or memory passes; what the device cannot read is gone.
       if error.isHard { core.index.remove(entry) }
       return .other
     }
   }
 
-  private func lead(
-    _ entry: DiskEntry, _ segment: DiskSegment, _ count: Int, _ waits: Bool
-  ) throws(SystemError) -> DiskFound {
-    try segment.lead(at: entry.position, count: count, waits: waits)
-  }
-
   /// Damage, unless the segment went while it was read.
-  private func damaged(_ entry: DiskEntry, _ segment: DiskSegment, _ reason: String) -> DiskLook {
+  private func damaged(_ entry: DiskEntry, _ reason: String) -> DiskLook {
     if core.index.contains(entry.hash, entry.location) { core.damaged(entry, reason) }
     return .other
   }
 
   private func record(
-    _ lead: DiskLead, _ bytes: Slice, _ entry: DiskEntry, _ segment: DiskSegment, _ now: Int64, _ waits: Bool
+    _ lead: DiskLead, _ bytes: Slice, _ entry: DiskEntry, _ segment: DiskSegment, _ waits: Bool
   ) throws(SystemError) -> DiskLook {
     guard lead.pieceCount == 0, lead.recordCount <= Self.wholeLimit else {
       return stored(lead, bytes, entry, segment)
     }
     var bytes = bytes
     if !lead.isWhole(in: bytes) {
-      switch try self.lead(entry, segment, lead.recordCount, waits) {
+      switch try segment.lead(at: entry.position, count: lead.recordCount, waits: waits) {
       case .blocked: return .blocked
-      case .damaged(let reason): return damaged(entry, segment, reason)
+      case .damaged(let reason): return damaged(entry, reason)
       case .lead(_, let all): bytes = all
       }
     }
-    guard lead.isWhole(in: bytes), lead.isIntact(bytes) else { return damaged(entry, segment, "body") }
-    return .found(made(lead, bytes, entry, .packed(lead.body(bytes))))
+    guard lead.isWhole(in: bytes), lead.isIntact(bytes) else { return damaged(entry, "body") }
+    return .found(DiskRecord(lead, bytes, entry, .packed(lead.body(bytes))))
   }
 
   /// A response with a large body: all segments that it lies in are held from here on.
@@ -117,28 +170,15 @@ extension DiskStore {
     -> DiskLook
   {
     var parts: [DiskPart] = []
-    let pieces =
-      lead.pieceCount > 0
-      ? bytes.withBytes { lead.pieces($0) }
-      : [DiskPiece(position: lead.position, count: lead.inlineCount, crc: lead.crc)]
-    for piece in pieces {
-      guard let its = core.segments[piece.position.segment] else {
+    for piece in bytes.withBytes({ lead.allPieces($0) }) {
+      guard let its = core.segments[piece.position.segment, by: entry.hash] else {
         core.index.remove(entry)
         return .other
       }
       parts.append(DiskPart(segment: its, piece: piece, start: parts.last?.end ?? 0))
     }
-    guard parts.last?.end == lead.bodyCount else { return damaged(entry, segment, "pieces") }
+    guard parts.last?.end == lead.bodyCount else { return damaged(entry, "pieces") }
     let body = DiskStoredBody(count: lead.bodyCount, parts: parts, entry: entry, core: core)
-    return .found(made(lead, bytes, entry, .stored(body)))
-  }
-
-  private func made(_ lead: DiskLead, _ bytes: Slice, _ entry: DiskEntry, _ body: DiskBody) -> DiskRecord {
-    DiskRecord(
-      key: lead.key(bytes), head: lead.head(bytes), body: body, wall: lead.wall, hits: entry.hits,
-      variant: lead.variant, entry: entry,
-      pieces: lead.pieceCount > 0
-        ? bytes.withBytes { lead.pieces($0) }
-        : [DiskPiece(position: lead.position, count: lead.inlineCount, crc: lead.crc)])
+    return .found(DiskRecord(lead, bytes, entry, .stored(body)))
   }
 }

@@ -10,7 +10,7 @@ public final class DiskStore: Sendable {
   let core: DiskCore
   // The writer's state; only its thread, and tests that have none, take it.
   let engine: Lock<DiskEngine>
-  private let thread = Lock<WorkerThread?>(nil)
+  private let threads = Lock<[WorkerThread]>([])
 
   /// Opens a directory, made where there is none, and starts to find what is in it. Serving may start at once.
   ///
@@ -61,11 +61,15 @@ public final class DiskStore: Sendable {
   }
 
   private func start() throws(SystemError) {
-    let thread = try WorkerThread(name: "regent-disk") { clock in
+    let patience = core.patience
+    let watch = try WorkerThread(name: "regent-patience") { patience.step($0.now) }
+    patience.connect(watch)
+    threads.withLock { $0 = [watch] }
+    let writer = try WorkerThread(name: "regent-disk") { clock in
       self.work(DiskTime(now: clock.now, wall: clock.wall))
     }
-    core.queue.connect(thread)
-    self.thread.withLock { $0 = thread }
+    core.queue.connect(writer)
+    threads.withLock { $0.append(writer) }
   }
 
   /// Does the writer's work once; when it wants to again, in monotonic nanoseconds.
@@ -76,12 +80,14 @@ public final class DiskStore: Sendable {
   public func close(clock: LoopClock) { close(DiskTime(now: clock.now, wall: clock.wall)) }
 
   func close(_ clock: DiskTime) {
-    let ending = thread.withLock { thread in
-      defer { thread = nil }
-      return thread
+    let ending = threads.withLock { threads in
+      defer { threads = [] }
+      return threads
     }
-    ending?.stop()
+    for thread in ending { thread.stop() }
     core.queue.connect(nil)
+    core.patience.connect(nil)
+    core.patience.close()
     engine.withLock { $0.close(clock) }
   }
 
@@ -220,6 +226,7 @@ public final class DiskStore: Sendable {
     figures.indexBytes = core.index.bytes
     (figures.hits, figures.misses) = core.index.lookups
     figures.queuedBytes = core.queue.bytes
+    (figures.timeouts, figures.stuckReads) = (core.patience.timeouts, core.patience.stuck)
     return figures
   }
 

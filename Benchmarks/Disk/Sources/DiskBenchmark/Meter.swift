@@ -24,7 +24,7 @@ struct Meter {
   }
 
   /// Lets a millisecond pass.
-  static func pause() { _ = unsafe poll(nil, 0, 1) }
+  static func pause() { _ = poll(nil, 0, 1) }
 
   /// A line of /proc/self/status, in MiB.
   static func memory(_ name: String) -> Double {
