@@ -212,7 +212,7 @@ extension MemoryProvider {
   }
 
   /// Stores what parts have become, if it is what the origin said it would be (RFC 9530 section 3).
-  private func insert(
+  func insert(
     whole slices: [Slice], _ fields: Fields, _ metadata: StoredMetadata, _ request: Request
   ) {
     guard fields.contains(.reprDigest), let loop = EventLoop.current else {

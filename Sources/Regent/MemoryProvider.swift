@@ -84,7 +84,7 @@ public final class MemoryProvider: ResponseHandler {
     // It is on the disk, and too long to be worth the memory that it would take.
     case .file: break
     case .composed(let pieces):
-      keep(pieces) { self.insert(.slices($0), response, metadata, request, mark) }
+      keep(pieces) { self.insert(whole: $0, response.fields.parsed, metadata, request) }
     }
   }
 

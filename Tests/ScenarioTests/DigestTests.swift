@@ -287,6 +287,42 @@ struct DigestTests {
   }
 }
 
+extension DigestTests {
+  @Test(
+    "the disk stores what is as it should be, and nothing else", arguments: Framing.allCases, [true, false])
+  func disk(_ framing: Framing, isRight: Bool) throws {
+    let body = Self.content(framing.count)
+    let folder = try TemporaryFolder()
+    let stage = try Stage(set: ["disk.path=\(folder.path("cache"))"]) { _, connection in
+      try framing.send(["Repr-Digest: \(SHA256.member(isRight ? body : body + [1]))"], body, connection)
+    }
+    #expect(isSame(try stage.get("/a").body, body))
+    guard !isRight else { return #expect(try eventually { try stage.daemon.stats().inserted == 1 }) }
+    #expect(try eventually { try Self.mismatches(stage).faults == 1 })
+    #expect(try !stage.get("/a").isHit)
+    #expect(try stage.daemon.stats().inserted == 0 && stage.daemon.stats().entries == 0)
+  }
+
+  @Test(
+    "nor does any cache store what was completed and is not what Repr-Digest says", arguments: [10, 300_000])
+  func completed(_ count: Int) throws {
+    let content = Content("completed", count: count)
+    let folder = try TemporaryFolder()
+    let stage = try Stage(set: ["disk.path=\(folder.path("cache"))"], workers: 1) { request, connection in
+      let digest = request.number < 3 ? SHA256.member([]) : SHA256.member(content.bytes)
+      try content.answer(request, connection, Self.fresh + ["Repr-Digest: \(digest)"])
+    }
+    #expect(try stage.get("/a", ["Range: bytes=0-\(count / 2)"]).status == 206)
+    #expect(isSame(try stage.get("/a").body, content.bytes))
+    #expect(try eventually { try Self.mismatches(stage).faults >= 1 })
+    #expect(try eventually { try stage.daemon.stats().entries == 0 })
+    #expect(try stage.daemon.stats().inserted == 0)
+    let whole = try stage.get("/a")
+    #expect(!whole.isHit && isSame(whole.body, content.bytes), "\(whole.head.raw)")
+    #expect(try eventually { try stage.get("/a").isHit })
+  }
+}
+
 extension [UInt8] {
   fileprivate func parts(_ count: Int) -> [[UInt8]] {
     stride(from: 0, to: self.count, by: count).map { Array(self[$0..<Swift.min($0 + count, self.count)]) }
@@ -296,4 +332,6 @@ extension [UInt8] {
 extension [String: Any] {
   /// How many responses are stored in memory.
   fileprivate var entries: Int? { (self["memory"] as? [String: Any])?["entries"] as? Int }
+  /// How many were ever stored on the disk.
+  fileprivate var inserted: Int? { (self["disk"] as? [String: Any])?["insertions"] as? Int }
 }
