@@ -30,7 +30,7 @@ struct ExplainPage: Sendable {
         status: 400, text: "Ask for /explain?url=URL, with the URL percent-encoded where needed.\n")
     }
     do throws(ParseError) {
-      guard let head = try head(url, request) else {
+      guard let head = try Self.head(url, fields: request.head.fields, limits: limits) else {
         return Response(status: 400, text: "The URL does not make a whole request.\n")
       }
       let routed = routing.routed(head, at: routing.host(head.fields.bytes[head.host]))
@@ -67,11 +67,12 @@ struct ExplainPage: Sendable {
     return UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
   }
 
-  /// The head of the request that is asked about: this one's fields, but for those of its own connection.
-  private func head(_ url: [UInt8], _ request: Request) throws(ParseError) -> RequestHead? {
+  /// The head of the request that is asked about: these fields, but for those of their own connection.
+  static func head(
+    _ url: [UInt8], fields: Fields, limits: MessageLimits
+  ) throws(ParseError) -> RequestHead? {
     var bytes = Array("GET ".utf8) + url + Array(" HTTP/1.1\r\nHost: ".utf8)
-    bytes += Self.authority(url) + [0x0D, 0x0A]
-    let fields = request.head.fields
+    bytes += authority(url) + [0x0D, 0x0A]
     for line in fields.lines where line.name != .host && line.name != .connection {
       bytes += fields.name(of: line) + [0x3A, 0x20] + fields.value(of: line) + [0x0D, 0x0A]
     }

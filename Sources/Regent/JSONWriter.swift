@@ -2,8 +2,12 @@
 
 struct JSONWriter {
   private(set) var bytes: [UInt8] = []
+  /// Whether each value has a line of its own.
+  private let isIndented: Bool
   private var depth = 0
   private var isFirst = true
+
+  init(isIndented: Bool = true) { self.isIndented = isIndented }
 
   mutating func object(_ key: String? = nil, _ body: (inout JSONWriter) -> Void) {
     begin(key)
@@ -55,6 +59,7 @@ struct JSONWriter {
   }
 
   private mutating func newLine() {
+    guard isIndented else { return }
     bytes.append(0x0A)
     for _ in 0..<depth { bytes.append(contentsOf: "  ".utf8) }
   }

@@ -45,13 +45,7 @@ extension MemoryProvider: Explainer {
   private func describe(_ record: Record, _ head: RecordHead) -> [String] {
     let fields = ResponseFields.stored(shared: record.sharedHead, own: head.lines).parsed
     let first = "status \(head.metadata.status), \(record.bodyCount) bytes"
-    return [first]
-      + fields.lines.map { line in
-        let name = String(decoding: fields.name(of: line), as: UTF8.self)
-        // Whoever may read this page need not be whom the cookie is for (TRUST F7).
-        if line.name == .setCookie { return "\(name): (\(line.valueRange.count) bytes, not shown)" }
-        return "\(name): \(String(decoding: fields.value(of: line), as: UTF8.self))"
-      }
+    return [first] + fields.shown
   }
 
   private func decide(_ head: RecordHead, _ request: Request) -> (lines: [String], answers: Bool) {
@@ -62,11 +56,7 @@ extension MemoryProvider: Explainer {
     case .serve, .serveStale: answers = true
     case .validate, .no: break
     }
-    let lines =
-      ["age (RFC 9111 section 4.2.3):"] + Explanation.age(head.metadata, now: request.wall).map { "  " + $0 }
-      + ["freshness (RFC 9111 section 4.2):"]
-      + Explanation.freshness(head.metadata, policy: policy, now: request.wall).map { "  " + $0 }
-      + ["decision: \(reuse.explanation)"]
+    let lines = Explanation.lines(head.metadata, reuse, policy: policy, now: request.wall)
     return (lines, answers)
   }
 }

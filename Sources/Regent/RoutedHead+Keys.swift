@@ -74,7 +74,7 @@ final class TargetGenerations: Sendable {
   /// What tells the target's keys from those before its last invalidation.
   func current(of target: [UInt8]) -> [UInt8] {
     let count = counts.withLock { $0[Self.place(target)] }
-    return (0..<4).map { UInt8(truncatingIfNeeded: count >> (8 * $0)) }
+    return (0..<CacheKey.generationCount).map { UInt8(truncatingIfNeeded: count >> (8 * $0)) }
   }
 
   func invalidate(_ target: [UInt8]) {

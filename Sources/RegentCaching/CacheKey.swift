@@ -68,7 +68,9 @@ extension CacheKey {
 
 extension CacheKey {
   /// The fields that carry credentials: who sends other values is another client.
-  private static let credentials: [FieldName] = [.authorization, .cookie]
+  static let credentials: [FieldName] = [.authorization, .cookie]
+  /// The length, in bytes, of what tells how often a target with keyed fields was invalidated.
+  public static let generationCount = 4
 
   /// Appends the partition of a cache with scope `private`: all credentials of the request, each with its field and
   /// length. A request without any has a partition of its own, whose components no credentials can make.

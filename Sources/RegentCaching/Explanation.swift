@@ -60,6 +60,16 @@ public enum Explanation {
     return all.filter { $0.1 > 0 }
   }
 
+  /// The age, the freshness, and what is decided of them.
+  public static func lines(
+    _ stored: StoredMetadata, _ reuse: Reuse, policy: CachePolicy, now: Int64
+  ) -> [String] {
+    ["age (RFC 9111 section 4.2.3):"] + age(stored, now: now).map { "  " + $0 }
+      + ["freshness (RFC 9111 section 4.2):"]
+      + freshness(stored, policy: policy, now: now).map { "  " + $0 }
+      + ["decision: \(reuse.explanation)"]
+  }
+
   /// A time as HTTP writes it.
   public static func date(_ seconds: Int64) -> String {
     var bytes: [UInt8] = []

@@ -6,21 +6,27 @@ import RegentConfig
 struct ExitCode: Equatable {
   let rawValue: Int32
 
+  static let negative = ExitCode(rawValue: 1)
   static let usage = ExitCode(rawValue: 64)
+  static let data = ExitCode(rawValue: 65)
   static let missingFile = ExitCode(rawValue: 66)
   static let unavailable = ExitCode(rawValue: 69)
   static let `internal` = ExitCode(rawValue: 70)
   static let system = ExitCode(rawValue: 71)
+  static let cannotCreate = ExitCode(rawValue: 73)
   static let permission = ExitCode(rawValue: 77)
   static let configuration = ExitCode(rawValue: 78)
 
   /// Every code with what it means.
   static let meanings: [(code: ExitCode, meaning: String)] = [
+    (.negative, "cache verify found damage, or cache show nothing"),
     (.usage, "the command line is wrong"),
+    (.data, "what was named is no cache directory of this version's"),
     (.missingFile, "a file is missing"),
     (.unavailable, "something is unavailable, such as a port in use"),
     (.internal, "an error inside Regent"),
     (.system, "the operating system refuses something"),
+    (.cannotCreate, "a file cannot be made"),
     (.permission, "a permission is missing"),
     (.configuration, "the configuration is wrong"),
   ]

@@ -22,11 +22,12 @@ struct RegentCommand: ParsableCommand {
         regent explain http://api.localhost:8080/users     what a request would get, and why
         regent stats --watch                               what it did so far, each second
         curl http://regent.localhost:8080/stats            the same, all of it, as JSON
+        regent cache ls --dir /var/cache/regent            what is stored on the disk
 
       \(ExitCode.table)
       """,
     version: "regent \(version)",
-    subcommands: [Serve.self, Check.self, Explain.self, Stats.self])
+    subcommands: [Serve.self, Check.self, Explain.self, Stats.self, Cache.self])
 
   static func main() {
     do {

@@ -6,9 +6,9 @@ import Glibc
 
 /// An open folder; closed when it is let go of.
 public final class Folder: Sendable {
-  private let descriptor: Int32
+  let descriptor: Int32
 
-  private init(_ descriptor: Int32) { self.descriptor = descriptor }
+  init(_ descriptor: Int32) { self.descriptor = descriptor }
   deinit { close(descriptor) }
 
   /// Opens a folder, made where it is not there yet. It must be ours; nobody else may enter it from then on.
@@ -60,7 +60,7 @@ public final class Folder: Sendable {
     return RandomFile(try open(name, flags))
   }
 
-  private func open(_ name: String, _ flags: Int32) throws(SystemError) -> Int32 {
+  func open(_ name: String, _ flags: Int32) throws(SystemError) -> Int32 {
     var opened: Int32
     // Unsafe: the name lives for the call.
     repeat {

@@ -34,6 +34,12 @@ extension SystemError {
   /// Whether something of that name is there already.
   public var isThere: Bool { code == EEXIST }
   public var isPermission: Bool { code == EACCES || code == EPERM }
+  /// Whether there is no such thing, or there is one already.
+  public var isAbsence: Bool { code == ENOENT }
+  public var isExistence: Bool { code == EEXIST }
+  /// Whether it is no folder, or a link, which is not followed.
+  public var isNoFolder: Bool { code == ENOTDIR || code == ELOOP }
+  public static let notEmpty = ENOTEMPTY
   public var isRefusal: Bool { code == ECONNREFUSED }
   /// Whether the address is taken or is none of this machine's.
   public var isAddress: Bool { [EADDRINUSE, EADDRNOTAVAIL].contains(code) }

@@ -111,11 +111,7 @@ final class FolderDevice: DiskDevice {
   var isPresent: Bool { opened.withLock { $0 }.map { $0.root.isPresent && $0.folder.isPresent } ?? false }
 
   func names() throws(SystemError) -> [String] {
-    try folder().names { name in
-      DiskName.number(name, ".segment") != nil || DiskName.number(name, ".removals") != nil
-        || DiskName.indexes.contains(name)
-        || [DiskName.temporary, DiskName.newIndex, DiskName.identity].contains(name)
-    }
+    try folder().names(where: DiskName.isOwn)
   }
 
   func file(_ name: String, _ opening: Folder.Opening) throws(SystemError) -> any DiskFile {

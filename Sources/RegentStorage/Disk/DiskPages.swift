@@ -75,6 +75,12 @@ enum DiskName {
   static func segment(_ number: UInt32) -> String { "\(number).segment" }
   static func removals(_ number: UInt32) -> String { "\(number).removals" }
 
+  /// Whether a name is one of the store's, within its version's folder.
+  static func isOwn(_ name: String) -> Bool {
+    number(name, ".segment") != nil || number(name, ".removals") != nil || indexes.contains(name)
+      || [temporary, newIndex, identity].contains(name)
+  }
+
   /// The number in such a name, from 1 on, written without zeros before it; nil where it is another name.
   static func number(_ name: String, _ suffix: String) -> UInt32? {
     guard name.hasSuffix(suffix), let number = UInt32(name.dropLast(suffix.count)), number > 0,

@@ -1,0 +1,96 @@
+// A cache's directory as the daemon fills it: keys as routing makes them, heads as the disk provider lays them out. The
+// store has no thread, so what is stored is there when the call returns.
+
+import Glibc
+import RegentCaching
+import RegentConfig
+import RegentHTTP
+import RegentLoop
+import Testing
+
+@testable import Regent
+@testable import RegentStorage
+
+/// A directory that is removed when it is let go of.
+final class FilledDirectory {
+  let root: String
+  private let store: DiskStore
+  private let routing: Routing
+  private var isClosed = false
+  var path: String { root + "/cache" }
+
+  init(_ toml: String, options: DiskOptions = DiskOptions(budget: 16 << 20)) throws {
+    var name = Array("/tmp/regent-archive-XXXXXX".utf8CString)
+    guard unsafe mkdtemp(&name) != nil else { throw SystemError(call: "mkdtemp", code: errno) }
+    root = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    store = try DiskStore(
+      FolderDevice(path: root + "/cache"), options, pool: nil, clock: DiskTime(now: 0, wall: arrival))
+    let configuration = try Configuration.parse(toml, file: "test.toml")
+    let domains = configuration.domains.enumerated().map { Domain(number: $0, $1) }
+    var random = SeededGenerator(state: 1)
+    routing = Routing(
+      router: Router(configuration.domains, admin: domains.count, pathPrefixes: true), domains: domains,
+      instance: InstanceName("regent", random: &random))
+  }
+
+  deinit { FilledDirectory.remove(root) }
+
+  static func remove(_ path: String) {
+    for name in names(path) { remove("\(path)/\(name)") }
+    unsafe Glibc.remove(path)
+  }
+
+  /// The names in a folder; none where it is no folder, or a link to one.
+  static func names(_ path: String) -> [String] {
+    guard let folder = try? Folder.existing(path) else { return [] }
+    return (try? folder.names { $0 != "." && $0 != ".." })?.sorted() ?? []
+  }
+
+  /// Where a GET with these fields leads.
+  func routed(_ url: String, _ asked: Fields = Fields()) throws -> RoutedHead {
+    let head = try #require(
+      try ExplainPage.head(Array(url.utf8), fields: asked, limits: .standard))
+    return routing.routed(head, at: routing.host(head.fields.bytes[head.host]))
+  }
+
+  /// Stores a response that came `age` seconds before ``arrival``.
+  func keep(
+    _ url: String, _ body: [UInt8] = Array("body".utf8), answered: Fields, asked: Fields = Fields(),
+    status: UInt16 = 200, age: Int64 = 0
+  ) throws {
+    let routed = try routed(url, asked)
+    let time = arrival - age
+    let metadata = StoredMetadata(
+      status: status, fields: answered, requestFields: asked, requestTime: time, responseTime: time,
+      policy: routed.domain.policy)
+    var head: [UInt8] = []
+    try #require(RecordHead.append(metadata, answered, routed.head.fields, onto: &head))
+    let variant = CRC32C.of(head.span.extracting(RecordHead.varyStart..<head.count))
+    var own: [UInt8] = []
+    StoredFields.split(answered, shared: &head, own: &own)
+    keep(key: routed.key.bytes, variant: variant, head: head + own, body)
+  }
+
+  func keep(key: [UInt8], variant: UInt32 = 0, head: [UInt8], _ body: [UInt8] = []) {
+    _ = store.insert(store.key(key), variant: variant, head: head, body: [Slice(body)])
+    _ = store.work(DiskTime(now: 0, wall: arrival))
+  }
+
+  /// The directory by the rules of a configuration, or of HTTP alone; as of ``arrival``.
+  func opened(_ toml: String? = nil) throws -> CacheDirectory {
+    if !isClosed { store.close(DiskTime(now: 0, wall: arrival)) }
+    isClosed = true
+    let configuration = try toml.map { try Configuration.parse($0, file: "test.toml") }
+    return CacheDirectory(
+      path: path, archive: try DiskArchive.open(path: path), rules: StoredRules(configuration), now: arrival)
+  }
+}
+
+extension CacheDirectory {
+  /// All of them, in an order.
+  func listed(_ order: Order = .written) -> [ArchivedResponse] {
+    var listed: [ArchivedResponse] = []
+    _ = list(order) { listed.append($0) }
+    return listed
+  }
+}
