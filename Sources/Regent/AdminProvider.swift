@@ -25,7 +25,7 @@ final class AdminProvider: Provider {
       if request.pathBytes.elementsEqual("/".utf8) {
         return Response(status: 200, text: statistics.welcome(exceptFor: domain))
       }
-      if request.pathBytes.elementsEqual("/explain".utf8) { return explanations.response(to: request) }
+      if request.pathBytes.elementsEqual("/explain".utf8) { return await explanations.response(to: request) }
       return Response(status: 404, text: "There is no such page here; /stats and /explain are.\n")
     }
     guard request.method == .get || request.method == .head else {

@@ -9,7 +9,7 @@ import RegentStorage
 /// A provider that can say what it would do with a request.
 protocol Explainer: Provider {
   /// What it holds and would decide, in lines; and whether it would answer.
-  func explain(_ request: Request) -> (lines: [String], answers: Bool)
+  func explain(_ request: Request) async -> (lines: [String], answers: Bool)
 }
 
 /// The page that explains.
@@ -24,7 +24,7 @@ struct ExplainPage: Sendable {
     self.limits = limits
   }
 
-  func response(to request: Request) -> Response {
+  func response(to request: Request) async -> Response {
     guard let url = Self.url(request.queryBytes) else {
       return Response(
         status: 400, text: "Ask for /explain?url=URL, with the URL percent-encoded where needed.\n")
@@ -37,7 +37,7 @@ struct ExplainPage: Sendable {
       let asked = Request(
         routed, directives: routed.directives, wall: request.wall, now: request.now, body: nil,
         meters: request.meters)
-      return Response(status: 200, text: lines(asked).joined(separator: "\n") + "\n")
+      return Response(status: 200, text: await lines(asked).joined(separator: "\n") + "\n")
     } catch {
       return Response(status: 400, text: "Such a request would be refused: \(error.rule.sentence)\n")
     }
@@ -89,7 +89,7 @@ struct ExplainPage: Sendable {
 
   // MARK: Telling
 
-  private func lines(_ request: Request) -> [String] {
+  private func lines(_ request: Request) async -> [String] {
     let target = String(decoding: request.head.fields.bytes[request.head.target.raw], as: UTF8.self)
     var lines = ["request     GET \(target)"]
     if let refusal = request.routed.refusal {
@@ -98,7 +98,7 @@ struct ExplainPage: Sendable {
     lines += domainLines(request.domain)
     lines.append("chain       " + chain.names(for: request.domain).joined(separator: ", "))
     lines.append("key         \(keyText(request))")
-    return lines + chain.explain(request)
+    return lines + (await chain.explain(request))
   }
 
   private func domainLines(_ domain: Domain) -> [String] {
@@ -125,14 +125,14 @@ extension Chain {
   }
 
   /// What each provider would do with the request, up to the one that would answer.
-  func explain(_ request: Request) -> [String] {
+  func explain(_ request: Request) async -> [String] {
     var lines: [String] = []
     for link in links where link.domains.contains(number: request.domain.number) {
       guard let explainer = link.provider as? any Explainer else {
         lines.append("\(link.provider.name): would be asked next")
         continue
       }
-      let (told, answers) = explainer.explain(request)
+      let (told, answers) = await explainer.explain(request)
       lines += ["\(link.provider.name):"] + told.map { "  " + $0 }
       if answers { return lines }
     }

@@ -5,58 +5,15 @@ import RegentHTTP
 import RegentStorage
 
 extension MemoryProvider: Explainer {
-  func explain(_ request: Request) -> (lines: [String], answers: Bool) {
-    if request.domain.policy.kind == .networkOnly {
-      return (["decision: \(Reuse.no(reason: .networkOnly).explanation) (fwd=bypass)"], false)
-    }
+  func explain(_ request: Request) async -> (lines: [String], answers: Bool) {
     let records = store.records(request.key)
-    guard !records.isEmpty else { return (["nothing is stored under this key (fwd=uri-miss)"], false) }
-    var lines = ["\(records.count) stored under this key"]
-    let choice = chosen(records, request)
-    for (number, record) in records.enumerated() {
-      guard let head = RecordHead(record.head) else { continue }
-      let selects = RecordHead.selects(record.head, request.head.fields)
-      let others = selects ? "another one is preferred to it" : "its Vary selects other requests"
-      lines.append("variant \(number + 1): " + (number == choice ? "this request selects it" : others))
-      lines += describe(record, head).map { "  " + $0 }
-    }
-    guard let choice, let chosen = RecordHead(records[choice].head) else {
-      return (lines + ["decision: no variant is for this request (fwd=vary-miss)"], false)
-    }
-    let parts = explainParts(records[choice], chosen, request)
-    let told = decide(chosen, request)
-    guard let parts else { return (lines + told.lines, told.answers) }
-    return (lines + told.lines + [parts.line], told.answers && parts.answers)
-  }
-
-  /// The place of the record that a request would find: the store's own choice among those that it selects.
-  private func chosen(_ records: [Record], _ request: Request) -> Int? {
-    var best: Int?
-    for (place, record) in records.enumerated() where RecordHead.selects(record.head, request.head.fields) {
-      guard let known = best else {
-        best = place
-        continue
+    return ExplainedRecords(
+      records.map { record in
+        ExplainedRecord(
+          head: record.head, bodyCount: record.bodyCount,
+          fields: { .stored(shared: record.sharedHead, own: $0.lines) },
+          parts: { self.explainParts(record, $0, request) })
       }
-      if RecordHead.isPreferred(record.head, to: records[known].head) { best = place }
-    }
-    return best
-  }
-
-  private func describe(_ record: Record, _ head: RecordHead) -> [String] {
-    let fields = ResponseFields.stored(shared: record.sharedHead, own: head.lines).parsed
-    let first = "status \(head.metadata.status), \(record.bodyCount) bytes"
-    return [first] + fields.shown
-  }
-
-  private func decide(_ head: RecordHead, _ request: Request) -> (lines: [String], answers: Bool) {
-    let policy = request.domain.policy
-    let reuse = Reuse.decide(head.metadata, request: request.directives, policy: policy, now: request.wall)
-    var answers = false
-    switch reuse {
-    case .serve, .serveStale: answers = true
-    case .validate, .no: break
-    }
-    let lines = Explanation.lines(head.metadata, reuse, policy: policy, now: request.wall)
-    return (lines, answers)
+    ).explain(request)
   }
 }
