@@ -38,8 +38,12 @@ final class DigestCheck {
   }
 
   /// Whether what parts have become, and the fields say of it, agree: the parts alone could not tell. Counts where they do not.
-  static func admits(whole slices: [Slice], _ fields: Fields, _ request: Request, on loop: EventLoop) async -> Bool {
-    guard let digests = DigestCheck(fields, status: 200), await !digests.match(slices, on: loop) else { return true }
+  static func admits(whole slices: [Slice], _ fields: Fields, _ request: Request, on loop: EventLoop) async
+    -> Bool
+  {
+    guard let digests = DigestCheck(fields, status: 200), await !digests.match(slices, on: loop) else {
+      return true
+    }
     request.meters.note(.digestMismatch)
     request.meters.domains[request.domain.number].refused.add(.digestMismatch)
     return false
