@@ -23,6 +23,17 @@ static inline long regent_read_ready(int file, void *start, size_t count, long o
   return syscall(SYS_preadv2, file, &piece, 1UL, offset, 0L, 0x8);
 }
 
+// How many pages of a part of a file are in the page cache (cachestat, Linux 6.5); less than 0 where that cannot be told.
+static inline long regent_cached_pages(int file, uint64_t offset, uint64_t count) {
+  uint64_t range[2] = {offset, count}, found[5] = {0};
+  return syscall(451, file, range, found, 0) == 0 ? (long)found[0] : -1;
+}
+
+// Sends a part of a file from the page cache, without copying it into the process.
+static inline long regent_send_file(int socket, int file, long offset, size_t count) {
+  return syscall(SYS_sendfile, socket, file, &offset, count);
+}
+
 // Sets bytes of the disk aside. With `keep_size`, beyond the end of the file and without moving it.
 static inline int regent_allocate(int file, int keep_size, long offset, long count) {
   return (int)syscall(SYS_fallocate, file, keep_size ? 1 : 0, offset, count);

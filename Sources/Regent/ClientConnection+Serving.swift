@@ -312,9 +312,19 @@ extension ClientConnection {
   private func send(_ reader: DiskBodyReader, _ writer: inout MessageWriter, _ timing: inout Timing)
     async throws
   {
-    while let slice = try await reader.next() {
-      countSent(slice.count, timing)
-      try await flush(&writer, &timing, [slice])
+    while let bytes = try await stream.sendsFiles ? reader.nextOrFile() : reader.next().map(DiskBytes.slice) {
+      switch bytes {
+      case .slice(let slice):
+        countSent(slice.count, timing)
+        try await flush(&writer, &timing, [slice])
+      case .file(let part):
+        try await flush(&writer, &timing)
+        let sent = try await stream.write(part, stall: server.timeouts.writeStall)
+        countSent(sent, timing)
+        timing.transfer?.moved(sent)
+        // What would have to be waited for is read by the pool.
+        reader.takeBack(part.count - sent)
+      }
     }
   }
 
@@ -368,28 +378,5 @@ extension ClientConnection {
 
   private func countSent(_ bytes: Int, _ timing: Timing) {
     server.meters.domains[timing.domain].bytesOut.add(bytes)
-  }
-}
-
-/// When the requests whose answers wait in a buffer began.
-struct Timing {
-  private let start: Int64
-  private(set) var domain = 0
-  private var pending = 0
-  /// The content that is being sent, if that may take a while.
-  var transfer: Transfer?
-
-  init(start: Int64) { self.start = start }
-
-  var isEmpty: Bool { pending == 0 }
-
-  mutating func add(_ domain: Int) {
-    self.domain = domain
-    pending += 1
-  }
-
-  mutating func record(_ meters: LoopMeters, now: Int64) {
-    meters.domains[domain].latency.record(now - start, times: pending)
-    pending = 0
   }
 }

@@ -73,6 +73,7 @@ extension DiskOptions {
   init(_ configuration: Configuration.Disk) {
     self.init(budget: configuration.size.bytes, maxObject: configuration.maxObject.bytes)
     syncInterval = configuration.sync.nanoseconds
+    verify = configuration.verify == .once ? .once : .always
   }
 }
 

@@ -5,7 +5,7 @@ import Glibc
 
 /// An open regular file; closed when it is let go of.
 public final class RandomFile: Sendable {
-  private let descriptor: Int32
+  let descriptor: Int32
 
   init(_ descriptor: Int32) { self.descriptor = descriptor }
   deinit { close(descriptor) }

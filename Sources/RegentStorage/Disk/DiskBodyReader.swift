@@ -4,6 +4,13 @@
 public import RegentLoop
 import Synchronization
 
+/// Bytes of a body, verified.
+public enum DiskBytes: Sendable {
+  case slice(Slice)
+  /// Where they lie, in the page cache.
+  case file(FilePart)
+}
+
 /// A reader of a stored body. One task reads at a time.
 public final class DiskBodyReader: Sendable {
   enum Source: Sendable {
@@ -15,6 +22,8 @@ public final class DiskBodyReader: Sendable {
     var index = 0
     /// The lead of the part that was read last.
     var lead: (number: Int, lead: DiskLead, bytes: Slice)?
+    /// The block that was read into last, for the next read if nobody else has it any more.
+    var spare: Block?
   }
   private enum Loaded: Sendable {
     case bytes(DiskLead, lead: Slice, Slice)
@@ -40,15 +49,48 @@ public final class DiskBodyReader: Sendable {
   public func next(upTo limit: Int = .max) async throws(BodyFailure) -> Slice? {
     let position = place.withLock { $0.position }
     guard position < end, let (number, part) = try await part(at: position) else { return nil }
+    return try await read(position, number, part, limit)
+  }
+
+  /// The next bytes, where they lie in a file if they may be sent from there: they are in the page cache, and were
+  /// verified since the start, which is enough with `verify` once.
+  public func nextOrFile(upTo limit: Int = .max) async throws(BodyFailure) -> DiskBytes? {
+    let position = place.withLock { $0.position }
+    guard position < end, let (number, part) = try await part(at: position) else { return nil }
+    if core.options.verify == .once, let file = file(position, part, limit) {
+      place.withLock { $0.position += file.count }
+      return .file(file)
+    }
+    return try await read(position, number, part, limit).map(DiskBytes.slice)
+  }
+
+  /// Takes back so many of the last bytes: they are handed out again.
+  public func takeBack(_ count: Int) { place.withLock { $0.position -= count } }
+
+  private func file(_ position: Int, _ part: DiskPart, _ limit: Int) -> FilePart? {
+    let from = position - part.start
+    let to = min(part.piece.count, end - part.start, from + min(limit, DiskFormat.inlineLimit))
+    let blocks = from / DiskFormat.block..<(to + DiskFormat.block - 1) / DiskFormat.block
+    guard let file = part.segment.file.sendable,
+      let start = part.segment.verified.withLock({ $0.start(part.piece.position, blocks: blocks) }),
+      file.isResident(start + from..<start + to)
+    else { return nil }
+    return FilePart(file: file, range: start + from..<start + to)
+  }
+
+  private func read(
+    _ position: Int, _ number: Int, _ part: DiskPart, _ limit: Int
+  ) async throws(BodyFailure) -> Slice? {
     let range = window(position, part, limit)
     let known = place.withLock { $0.lead.flatMap { $0.number == number ? ($0.lead, $0.bytes) : nil } }
-    var loaded = load(part, range, known, waits: core.pool == nil)
+    let block = emptyBlock(range.count)
+    var loaded = load(part, range, known, block, waits: core.pool == nil)
     if case .blocked = loaded {
       core.figures.withLock { $0.slowReads += 1 }
       if let pool = core.pool {
         loaded =
           await core.patience.run(on: pool, limit: core.options.bodyLimit) {
-            self.load(part, range, known, waits: true)
+            self.load(part, range, known, Block(capacity: range.count), waits: true)
           } ?? .blocked
       }
     }
@@ -75,8 +117,17 @@ public final class DiskBodyReader: Sendable {
     return from..<min(part.piece.count, to)
   }
 
+  private func emptyBlock(_ count: Int) -> Block {
+    let spare = place.withLock { place in
+      defer { place.spare = nil }
+      return place.spare
+    }
+    if var spare, spare.capacity >= count, spare.reuse() { return spare }
+    return Block(capacity: count)
+  }
+
   private func load(
-    _ part: DiskPart, _ range: Range<Int>, _ known: (DiskLead, Slice)?, waits: Bool
+    _ part: DiskPart, _ range: Range<Int>, _ known: (DiskLead, Slice)?, _ block: Block, waits: Bool
   ) -> Loaded {
     do throws(SystemError) {
       var (lead, bytes) = (known?.0, known?.1)
@@ -90,15 +141,26 @@ public final class DiskBodyReader: Sendable {
       guard let lead, let bytes, lead.crc == part.piece.crc, lead.inlineCount == part.piece.count else {
         return .damaged("piece")
       }
-      let block = Block(capacity: range.count)
       let start = part.piece.position.offset + lead.count + range.lowerBound
       guard let got = try part.segment.file.read(range.count, at: start, into: block, waits: waits) else {
         return .blocked
       }
       guard got == range.count else { return .damaged("cut short") }
-      return verify(block, range, lead, bytes) ? .bytes(lead, lead: bytes, Slice(block)) : .damaged("body")
+      guard verify(block, range, lead, bytes) else { return .damaged("body") }
+      if core.options.verify == .once { noteVerified(range, part, lead) }
+      return .bytes(lead, lead: bytes, Slice(block))
     } catch {
       return .failed(error)
+    }
+  }
+
+  /// The range begins with a block, and ends with one or with the body.
+  private func noteVerified(_ range: Range<Int>, _ part: DiskPart, _ lead: DiskLead) {
+    let position = part.piece.position
+    let blocks =
+      range.lowerBound / DiskFormat.block..<(range.upperBound + DiskFormat.block - 1) / DiskFormat.block
+    part.segment.verified.withLock {
+      $0.note(position, start: position.offset + lead.count, blocks: blocks)
     }
   }
 
@@ -133,6 +195,7 @@ public final class DiskBodyReader: Sendable {
       place.withLock { place in
         place.position += count
         place.lead = (number, lead, leadBytes)
+        place.spare = bytes.block
       }
       return Slice(bytes.block, skipped..<skipped + count)
     }

@@ -14,12 +14,17 @@ protocol DiskFile: AnyObject, Sendable {
   func size() throws(SystemError) -> (length: Int, taken: Int)
   /// Says that these bytes will be read soon.
   func expect(_ count: Int, at offset: Int)
+  /// The file itself, where its bytes may be sent from it.
+  var sendable: RandomFile? { get }
 }
 
-extension RandomFile: DiskFile {}
+extension RandomFile: DiskFile {
+  var sendable: RandomFile? { self }
+}
 
 extension DiskFile {
   func expect(_ count: Int, at offset: Int) {}
+  var sendable: RandomFile? { nil }
 
   /// At most `count` bytes from an offset on, waiting for them.
   func bytes(_ count: Int, at offset: Int) throws(SystemError) -> Slice {

@@ -6,6 +6,13 @@ struct DiskTime: Sendable {
   var wall: Int64
 }
 
+/// How often a block is verified before its bytes are sent.
+public enum DiskVerification: Sendable {
+  case always
+  /// Once since the start; then it may be sent from the page cache as it lies there.
+  case once
+}
+
 /// The sizes and times of a disk store.
 public struct DiskOptions: Sendable {
   /// The most bytes that everything in the directory takes together.
@@ -22,6 +29,7 @@ public struct DiskOptions: Sendable {
   public var readLimit: Int64 = 250_000_000
   public var bodyLimit: Int64 = 10_000_000_000
   public var writeLimit: Int64 = 1_000_000_000
+  public var verify = DiskVerification.always
   /// How much of a segment may be written anew when it goes, in hundredths.
   public var reinsertion = 50
 

@@ -8,9 +8,40 @@ final class DiskSegment: Sendable {
   let number: UInt32
   let instance: UInt64
   let file: any DiskFile
+  /// Which blocks of its bodies were found to be good.
+  let verified = Lock(DiskVerified())
 
   init(number: UInt32, instance: UInt64, file: any DiskFile) {
     (self.number, self.instance, self.file) = (number, instance, file)
+  }
+}
+
+/// Which blocks of a segment's long bodies were verified since the start.
+struct DiskVerified: Sendable {
+  private struct Body: Sendable {
+    /// Where in the file the body begins.
+    let start: Int
+    var blocks: UInt16
+  }
+  private var bodies: [DiskPosition: Body] = [:]
+  /// The most bodies that are remembered; a segment of 64 MiB holds some 300 that are long.
+  static let limit = 4096
+
+  private static func bits(_ blocks: Range<Int>) -> UInt16 {
+    // A record's body has at most 16 blocks.
+    UInt16(truncatingIfNeeded: (1 << blocks.upperBound) - (1 << blocks.lowerBound))
+  }
+
+  /// Where in the file a record's body begins, if all these blocks of it are known to be good.
+  func start(_ position: DiskPosition, blocks: Range<Int>) -> Int? {
+    let bits = Self.bits(blocks)
+    guard let body = bodies[position], body.blocks & bits == bits else { return nil }
+    return body.start
+  }
+
+  mutating func note(_ position: DiskPosition, start: Int, blocks: Range<Int>) {
+    guard bodies[position] != nil || bodies.count < Self.limit else { return }
+    bodies[position, default: Body(start: start, blocks: 0)].blocks |= Self.bits(blocks)
   }
 }
 
