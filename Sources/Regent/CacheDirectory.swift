@@ -85,7 +85,7 @@ public struct Verification: Sendable {
   public let uncommitted: Int
   public let damages: Int
 
-  init(_ found: DiskVerification) {
+  init(_ found: ArchiveVerification) {
     (segments, records, responses) = (found.segments, found.records, found.responses)
     (incomplete, bodyBytes) = (found.incomplete, found.bodyBytes)
     (uncommitted, damages) = (found.uncommitted, found.damages)

@@ -91,7 +91,7 @@ import Testing
       content = try #require(TemporaryFolder.read(folder.path + "/v1/1.segment"))
     }
 
-    func change(_ body: (inout [UInt8]) -> Void) throws -> (DiskVerification, [DiskFinding], [String]) {
+    func change(_ body: (inout [UInt8]) -> Void) throws -> (ArchiveVerification, [DiskFinding], [String]) {
       var changed = content
       body(&changed)
       TemporaryFolder.write(path, changed)

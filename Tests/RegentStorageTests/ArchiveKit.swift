@@ -47,7 +47,7 @@ extension DiskArchive {
   }
 
   /// What verifying found, and each place.
-  func verified() -> (DiskVerification, [DiskFinding]) {
+  func verified() -> (ArchiveVerification, [DiskFinding]) {
     var findings: [DiskFinding] = []
     let verification = verify { findings.append($0) }
     return (verification, findings)

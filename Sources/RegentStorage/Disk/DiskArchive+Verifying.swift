@@ -5,7 +5,7 @@
 import RegentLoop
 
 /// What looking at everything found.
-public struct DiskVerification: Sendable, Equatable {
+public struct ArchiveVerification: Sendable, Equatable {
   public var segments = 0
   /// Records of any kind, and those that are parts of bodies.
   public var records = 0
@@ -25,8 +25,8 @@ public struct DiskVerification: Sendable, Equatable {
 
 extension DiskArchive {
   /// Reads everything; calls `report` with each place that is not as it was written.
-  public func verify(_ report: (DiskFinding) -> Void) -> DiskVerification {
-    var verification = DiskVerification()
+  public func verify(_ report: (DiskFinding) -> Void) -> ArchiveVerification {
+    var verification = ArchiveVerification()
     for finding in findings where !finding.isOfRecord { verification.note(finding, report) }
     for number in segments.numbers.sorted() {
       guard let segment = segments[number] else { continue }
@@ -49,7 +49,7 @@ extension DiskArchive {
   }
 
   private func count(
-    _ lead: DiskLead, _ bytes: Slice, _ entry: DiskEntry?, _ verification: inout DiskVerification,
+    _ lead: DiskLead, _ bytes: Slice, _ entry: DiskEntry?, _ verification: inout ArchiveVerification,
     _ report: (DiskFinding) -> Void
   ) {
     verification.records += 1
@@ -73,7 +73,7 @@ extension DiskArchive {
   }
 }
 
-extension DiskVerification {
+extension ArchiveVerification {
   fileprivate mutating func note(_ finding: DiskFinding, _ report: (DiskFinding) -> Void) {
     if finding.kind == .uncommitted { uncommitted += 1 } else { damages += 1 }
     report(finding)
