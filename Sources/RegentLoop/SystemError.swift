@@ -31,6 +31,8 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
 }
 
 extension SystemError {
+  /// Whether the device, or what the user may take of it, is full.
+  public var isNoRoom: Bool { [ENOSPC, EDQUOT].contains(code) }
   /// Whether something of that name is there already.
   public var isThere: Bool { code == EEXIST }
   public var isPermission: Bool { code == EACCES || code == EPERM }

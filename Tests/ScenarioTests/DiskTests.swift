@@ -179,6 +179,22 @@ struct DiskTests {
     }
   }
 
+  @Test("explain tells what the disk would do, and counts no hit for it")
+  func explained() throws {
+    let stage = try DiskStage.patterns()
+    let first = try stage.start()
+    _ = try first.get("/a/1000")
+    #expect(try first.hasStored(1))
+    first.stop()
+    let second = try stage.start()
+    #expect(try eventually { try second.disk("entries") == 1 })
+    let page = try second.get(
+      "/explain?url=http://localhost:\(second.port)/a/1000", host: "regent.localhost")
+    #expect(page.text.contains("disk:\n  1 stored under this key"), "\(page.text)")
+    #expect(page.text.contains("  decision: serve it") && !page.text.contains("would be asked"))
+    #expect(try second.disk("hits") == 0 && stage.origin.requests.count == 1)
+  }
+
   @Test("one daemon, one directory: the second one ends with a sentence")
   func lock() throws {
     let stage = try DiskStage.patterns()

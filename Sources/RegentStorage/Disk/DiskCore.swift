@@ -37,6 +37,8 @@ final class DiskCore: Sendable {
   // MARK: Health
 
   var isReading: Bool { reads.load(ordering: .relaxed) }
+  /// Whether what failed last failed for want of room.
+  var isOutOfRoom: Bool { if case .degraded(let error) = state { error.isNoRoom } else { false } }
   var isWriting: Bool { writes.load(ordering: .relaxed) }
   var state: DiskState { health.withLock { $0.state } }
   var retryAt: Int64 { health.withLock { $0.state == .healthy ? .max : $0.retryAt } }

@@ -12,14 +12,25 @@ extension DiskEngine {
 
   /// Makes the next segment, and room for the one after it.
   mutating func addSegment() -> Bool {
-    while bytes + options.segmentSize > options.budget {
+    while bytes + options.segmentSize > budget {
       guard evictOldest(keepingUsed: false) else { return false }
     }
-    guard makeSegment() else { return false }
-    while bytes + options.segmentSize > options.budget, files.count > 1 {
+    guard makeSegment() || giveWay() && makeSegment() else { return false }
+    while bytes + options.segmentSize > budget, files.count > 1 {
       guard evictOldest(keepingUsed: true), active != nil else { break }
     }
     return active != nil
+  }
+
+  /// What may be taken: the configured budget, or for a while after the device had no room less.
+  private var budget: Int { now < tightUntil ? min(tightBudget, options.budget) : options.budget }
+
+  /// Lets the oldest segment go where the device has no room for another one: others may need it, too. What is written
+  /// from now on finds its room here for a minute, with what is used kept, before the device is asked for more again.
+  private mutating func giveWay() -> Bool {
+    guard core.isOutOfRoom, files.count > 1 else { return false }
+    (tightBudget, tightUntil) = (bytes, now &+ 60_000_000_000)
+    return evictOldest(keepingUsed: false)
   }
 
   private mutating func makeSegment() -> Bool {

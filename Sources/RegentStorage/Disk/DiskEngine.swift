@@ -42,6 +42,9 @@ struct DiskEngine: Sendable {
   var lastSync: Int64 = 0
   var lastProbe: Int64 = 0
   var newestWall: Int64 = 0
+  /// The bytes that the device had room for when it had no more, and until when that counts.
+  var tightBudget = 0
+  var tightUntil: Int64 = 0
 
   /// The bytes that are staged before they are written in one call.
   static let stageLimit = 1 << 20
