@@ -3,6 +3,7 @@
 
 import RegentCaching
 import RegentHTTP
+import RegentLoop
 import RegentStorage
 
 extension CacheDirectory {
@@ -10,7 +11,12 @@ extension CacheDirectory {
   public func find(_ url: String) throws(DaemonError) -> [ArchivedResponse] {
     let target = try StoredTarget(url, rules)
     var found: [ArchivedResponse] = []
-    _ = list { if target.isNamed($0.parts, rules) { found.append($0) } }
+    for number in (0..<count).reversed() {
+      guard case .record(let record) = archive.look(number), let parts = CacheKeyParts(record.key.bytes),
+        target.isNamed(parts, rules), let response = ArchivedResponse(record, rules, now: now)
+      else { continue }
+      found.append(response)
+    }
     return found
   }
 }
