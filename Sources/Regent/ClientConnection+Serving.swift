@@ -14,6 +14,8 @@ extension ClientConnection {
   private static let mostSlices = 60
   /// How much may gather before it is sent.
   private static let gathered = 64 << 10
+  /// How much of a file is sent before other connections have their turn.
+  private static let turn = 4 << 20
   /// How long, in nanoseconds, a task waits for the client's next request before it ends, and another one starts with the request.
   private static let warmth: Int64 = 5_000_000
 
@@ -312,6 +314,7 @@ extension ClientConnection {
   private func send(_ reader: DiskBodyReader, _ writer: inout MessageWriter, _ timing: inout Timing)
     async throws
   {
+    var turn = 0
     while let bytes = try await stream.sendsFiles ? reader.nextOrFile() : reader.next().map(DiskBytes.slice) {
       switch bytes {
       case .slice(let slice):
@@ -324,7 +327,11 @@ extension ClientConnection {
         timing.transfer?.moved(sent)
         // What would have to be waited for is read by the pool.
         reader.takeBack(part.count - sent)
+        turn += sent
       }
+      guard turn >= Self.turn else { continue }
+      turn = 0
+      await loop.yieldTurn()
     }
   }
 

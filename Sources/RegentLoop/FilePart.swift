@@ -1,5 +1,5 @@
 // Parts of files that are sent from the page cache, without coming into the process. A loop must not wait for a disk: so
-// it is looked whether the part is there, before it is sent and again after each wait for the peer.
+// it is looked whether the part is there, before it is sent and again after each long wait for the peer.
 
 import CLibevent
 import Glibc
@@ -21,7 +21,7 @@ extension RandomFile {
   private static let page = 4096
   /// How far apart it is looked whether a page can be read. A page that is being fetched is counted, too, so this is
   /// looked at even where the kernel counts; where it does not, it has to do alone.
-  private static let (counted, uncounted) = (64 << 10, 16 << 10)
+  private static let (counted, uncounted) = (256 << 10, 16 << 10)
 
   /// Whether all of it is in the page cache; false where that cannot be told.
   public func isResident(_ range: Range<Int>) -> Bool {
@@ -42,6 +42,9 @@ extension RandomFile {
 }
 
 extension ByteStream {
+  /// After a wait of so many nanoseconds it is looked anew what is in the page cache.
+  private static let staleness: Int64 = 50_000_000
+
   /// Whether parts of files can be sent as they are: not where they have to be encrypted first.
   public var sendsFiles: Bool { tls == nil }
 
@@ -72,12 +75,14 @@ extension ByteStream {
       switch send(rest) {
       case .bytes(let count):
         rest = rest.dropping(count)
-        if rest.count == 0 { await loop.yieldTurn() }
       case .wouldBlock:
+        let begin = loop.clock.now
         setDeadline(in: stall)
         try await writable()
         setDeadline(nil)
-        guard rest.file.isResident(rest.range) else { return part.count - rest.count }
+        guard loop.clock.now &- begin < Self.staleness || rest.file.isResident(rest.range) else {
+          return part.count - rest.count
+        }
       case .end: throw .closed
       case .failed(let error): throw error
       }
