@@ -35,7 +35,7 @@ extension DiskStore {
   func syncNow() { engine.withLock { $0.sync() } }
   func shut() { close(DiskTime(now: 0, wall: 1_000_000)) }
   /// Whether all removals so far would survive.
-  var isKept: Bool { engine.withLock { $0.unkept.isEmpty && $0.isOpen } }
+  var isKept: Bool { engine.withLock { $0.unkept.isEmpty && $0.unkeptMemos.isEmpty && $0.isOpen } }
 
   @discardableResult
   func put(

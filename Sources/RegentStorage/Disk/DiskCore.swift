@@ -14,6 +14,8 @@ final class DiskCore: Sendable {
   let marks = Removals()
   let patience: DiskPatience
   let queue: DiskQueue
+  /// What the owner keeps, as it is to be.
+  let memos = Lock<[String: [UInt8]]>([:])
   let figures = Lock<DiskStatistics>(DiskStatistics())
   private let reports = Lock<DiskReports>(DiskReports())
   private let health = Lock<DiskHealth>(DiskHealth())

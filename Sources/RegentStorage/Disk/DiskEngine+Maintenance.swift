@@ -44,7 +44,7 @@ extension DiskEngine {
     } else {
       sync()
     }
-    if active != nil, unkept.isEmpty { core.writeSucceeded() }
+    if active != nil, unkept.isEmpty, unkeptMemos.isEmpty { core.writeSucceeded() }
   }
 
   /// Brings what was written to the disk.

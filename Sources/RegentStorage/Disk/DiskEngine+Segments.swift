@@ -7,7 +7,9 @@ import Synchronization
 extension DiskEngine {
   /// The bytes that the directory takes.
   var bytes: Int {
-    files.reduce(Self.overhead + journal.bytes + snapshots.reduce(writing?.size ?? 0, +)) { $0 + $1.bytes }
+    files.reduce(Self.overhead + memoBytes + journal.bytes + snapshots.reduce(writing?.size ?? 0, +)) {
+      $0 + $1.bytes
+    }
   }
 
   /// Makes the next segment, and room for the one after it.

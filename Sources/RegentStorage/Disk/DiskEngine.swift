@@ -33,6 +33,8 @@ struct DiskEngine: Sendable {
   var journal = DiskJournal()
   /// Removals that are not on the disk yet.
   var unkept: [DiskRemoval] = []
+  /// The names of memos that are not on the disk as they are to be.
+  var unkeptMemos: Set<String> = []
   var recovery: DiskRecovery?
   var snapshots = [0, 0]
   var nextSnapshot = 0
@@ -64,7 +66,7 @@ struct DiskEngine: Sendable {
     core.lastStep.store(clock.now, ordering: .relaxed)
     let (work, isMore) = core.queue.take(2 << 20)
     if !isOpen, core.mayWrite(now) { open() }
-    keep(work.removals, work.barriers)
+    keep(work)
     recoverSome()
     for job in work.jobs { run(job) }
     flush()
@@ -89,12 +91,14 @@ struct DiskEngine: Sendable {
       ?? DiskPosition(segment: nextNumber, offset: 0)
   }
 
-  /// Brings removals to the disk, and tells those who wait for that.
-  private mutating func keep(_ removals: [DiskRemoval], _ barriers: [Parked<Bool>]) {
-    unkept += removals
-    core.figures.withLock { $0.removals += removals.count }
-    let isKept = keepAll()
-    for barrier in barriers { barrier.resume(isKept) }
+  /// Brings removals and memos to the disk, and tells those who wait for that.
+  private mutating func keep(_ work: DiskQueue.Work) {
+    unkept += work.removals
+    unkeptMemos.formUnion(work.memos)
+    core.figures.withLock { $0.removals += work.removals.count }
+    let areRemovalsKept = keepAll()
+    let isKept = keepMemos() && areRemovalsKept
+    for barrier in work.barriers { barrier.resume(isKept) }
   }
 
   private mutating func keepAll() -> Bool {

@@ -23,6 +23,7 @@ enum DiskFormat {
   static let removalsMagic: UInt32 = 0x3158_4752  // RGX1
   static let identityMagic: UInt32 = 0x3149_4752  // RGI1
   static let indexMagic: UInt32 = 0x314E_4752  // RGN1
+  static let memoMagic: UInt32 = 0x314D_4752  // RGM1
   static let startsMagic: UInt32 = 0x3154_4752  // RGT1
 }
 

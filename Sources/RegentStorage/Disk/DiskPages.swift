@@ -78,7 +78,16 @@ enum DiskName {
   /// Whether a name is one of the store's, within its version's folder.
   static func isOwn(_ name: String) -> Bool {
     number(name, ".segment") != nil || number(name, ".removals") != nil || indexes.contains(name)
+      || memoName(name) != nil
       || [temporary, newIndex, identity].contains(name)
+  }
+
+  static func memo(_ name: String) -> String { name + ".memo" }
+
+  /// The name of the memo that is in such a file.
+  static func memoName(_ file: String) -> String? {
+    let name = String(file.dropLast(5))
+    return file.hasSuffix(".memo") && DiskMemos.isName(name) ? name : nil
   }
 
   /// The number in such a name, from 1 on, written without zeros before it; nil where it is another name.

@@ -25,6 +25,8 @@ enum DiskJob: Sendable {
 final class DiskQueue: Sendable {
   struct Work: Sendable {
     var removals: [DiskRemoval] = []
+    /// The memos that were changed.
+    var memos: [String] = []
     var barriers: [Parked<Bool>] = []
     var jobs: [DiskJob] = []
   }
@@ -84,6 +86,12 @@ final class DiskQueue: Sendable {
     wake()
   }
 
+  /// A memo was changed.
+  func memo(_ name: String) {
+    state.withLock { $0.work.memos.append(name) }
+    wake()
+  }
+
   /// Whether nothing is being written, or waits to be.
   var isIdle: Bool { state.withLock { $0.work.jobs.isEmpty && !$0.isWorking } }
 
@@ -124,8 +132,9 @@ final class DiskQueue: Sendable {
   /// Takes all removals, and jobs of about so many bytes.
   func take(_ wanted: Int) -> (work: Work, isMore: Bool) {
     let (work, waiting, isMore) = state.withLock { state in
-      var work = Work(removals: state.work.removals, barriers: state.work.barriers)
-      (state.work.removals, state.work.barriers) = ([], [])
+      var work = Work(
+        removals: state.work.removals, memos: state.work.memos, barriers: state.work.barriers)
+      (state.work.removals, state.work.memos, state.work.barriers) = ([], [], [])
       state.takenRemovals = state.removals
       var bytes = 0
       while state.first < state.work.jobs.count, bytes < wanted {

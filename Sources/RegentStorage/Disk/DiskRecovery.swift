@@ -70,6 +70,7 @@ extension DiskEngine {
     // What was being written when the last process ended; if it stays, it is overwritten.
     for name in [DiskName.temporary, DiskName.newIndex] { try? device.remove(name) }
     let names = try device.names()
+    try readMemos(names)
     let numbers = names.compactMap { DiskName.number($0, ".segment") }.sorted()
     for number in numbers { try adopt(number, &recovery) }
     // A name that is not ours says nothing of our numbers, however large it is.
