@@ -15,7 +15,7 @@ extension ClientConnection {
   /// How much may gather before it is sent.
   private static let gathered = 64 << 10
   /// How long, in nanoseconds, a task waits for the client's next request before it ends, and another one starts with the request.
-  private static let warmth: Int64 = 5_000_000
+  private static let warmth: Int64 = 20_000_000
 
   /// Answers `first` and what the client sends behind it.
   func serve(_ first: Request) async {
