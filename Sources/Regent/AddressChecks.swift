@@ -61,7 +61,7 @@ final class AddressChecks {
   private func request(_ identity: OriginIdentity) -> [UInt8] {
     var writer = MessageWriter()
     writer.requestLine(.get, target: (identity.absolutePrefix + path)[...])
-    writer.field(.host, bytes: identity.authority)
+    writer.line(identity.hostLine)
     identity.additions.writeFields(missingFrom: Fields(), to: &writer)
     if let authorization = identity.proxyAuthorization { writer.field(.proxyAuthorization, authorization) }
     writer.field(.connection, "close")

@@ -196,7 +196,7 @@ extension Response {
   /// Whether the origin is in trouble, and said nothing of the resource. A stored error that a 304 confirms is no
   /// trouble of the origin's.
   var isTrouble: Bool {
-    (status >= 500 || [408, 425, 429].contains(status)) && cacheStatus.fwdStatus != 304
+    (status >= 500 || status == 408 || status == 425 || status == 429) && cacheStatus.fwdStatus != 304
   }
 }
 

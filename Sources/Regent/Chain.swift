@@ -8,10 +8,17 @@ import Synchronization
 
 /// An ordered list of providers, each registered for a set of domains.
 public final class Chain: Sendable {
-  struct Link: Sendable {
+  // A class: each request that passes refers to it, where a copy would refer to all that it holds.
+  final class Link: Sendable {
     let provider: any Provider
     let handler: (any ResponseHandler)?
     let domains: RequestDomain
+
+    init(_ provider: any Provider, _ domains: RequestDomain) {
+      self.provider = provider
+      handler = provider as? any ResponseHandler
+      self.domains = domains
+    }
   }
 
   let links: [Link]
@@ -38,45 +45,96 @@ public final class Chain: Sendable {
 
     /// The same chain with one more provider at its end.
     public consuming func next(_ provider: any Provider, domains: RequestDomain = .any) -> Builder {
-      links.append(Link(provider: provider, handler: provider as? any ResponseHandler, domains: domains))
+      links.append(Link(provider, domains))
       return self
     }
 
     public consuming func build() -> Chain { Chain(links, flights: flights) }
   }
 
+  /// How a request that a cache let pass stands to others for the same.
+  private enum Standing {
+    /// No cache has let it pass yet, or it may not share.
+    case single
+    /// It leads: most that a cache lets pass do, and nobody follows.
+    case leads(FlightTicket)
+    /// Responses for its key were not shared before.
+    case unshared
+  }
+
   /// The answer to a request. Never fails: what goes wrong becomes an answer that says so.
   public func respond(to request: Request) async -> Response {
     var request = request
-    // Where it leads a flight: most that a cache lets pass do, and nobody follows.
-    var ticket: FlightTicket?
+    var standing = Standing.single
     if let refusal = request.routed.refusal { return refusal.response(to: request) }
     for index in links.indices where links[index].domains.contains(number: request.domain.number) {
-      do {
-        let response = try await links[index].provider.perform(request)
+      var word = Word.none
+      if let response = await ask(links[index], request, &word) {
         request.meters.providers[index].answered.add(1)
         if index == 0, response.revalidation == nil { return response }
         let isTrouble = response.isTrouble
-        let finished = await finish(response, request, from: index)
-        return ticket.map { settle($0, finished, isTrouble: isTrouble, request) } ?? finished
-      } catch let unhandled as Unhandled {
-        request.meters.providers[index].passed.add(1)
-        let asked = request
-        request = request.learning(unhandled)
-        guard ticket == nil, links[index].handler != nil, request.mayFly else { continue }
-        let beginning = flights.begin(request, hasLookedAgain: false)
-        guard case .leads(let own) = beginning else {
-          return await fly(request, beginning, asked: asked, from: index)
-        }
-        ticket = own
-      } catch {
+        return settle(standing, await finish(response, request, from: index), isTrouble: isTrouble, request)
+      }
+      guard case .unhandled(let unhandled) = word else {
         request.meters.providers[index].errors.add(1)
-        if let ticket { fail(ticket, error, request) }
-        return recover(from: error, request)
+        return end(standing, with: word.error, request)
+      }
+      request.meters.providers[index].passed.add(1)
+      let asked = request
+      request = request.learning(unhandled)
+      guard case .single = standing, links[index].handler != nil, request.mayFly else { continue }
+      switch flights.begin(request, hasLookedAgain: false) {
+      case .leads(let ticket): standing = .leads(ticket)
+      case .unshared: standing = .unshared
+      case let beginning: return await fly(request, beginning, asked: asked, from: index)
       }
     }
-    if let ticket { fail(ticket, Failure.unhandled, request) }
-    return recover(from: Failure.unhandled, request)
+    return end(standing, with: Failure.unhandled, request)
+  }
+
+  /// What a provider says that has no response.
+  private enum Word {
+    case none
+    case unhandled(Unhandled)
+    case failed(any Error)
+
+    var error: any Error { if case .failed(let error) = self { error } else { Failure.unhandled } }
+  }
+
+  /// Asks a provider: without a suspension where it needs none.
+  @inline(__always)
+  private func ask(_ link: Link, _ request: Request, _ word: inout Word) async -> Response? {
+    do throws(Unhandled) {
+      if let response = try link.provider.performAtOnce(request) { return response }
+    } catch {
+      word = .unhandled(error)
+      return nil
+    }
+    do {
+      return try await link.provider.perform(request)
+    } catch let unhandled as Unhandled {
+      word = .unhandled(unhandled)
+    } catch {
+      word = .failed(error)
+    }
+    return nil
+  }
+
+  private func settle(
+    _ standing: Standing, _ response: consuming Response, isTrouble: Bool, _ request: Request
+  ) -> Response {
+    switch standing {
+    case .single: return response
+    case .leads(let ticket): return settle(ticket, response, isTrouble: isTrouble, request)
+    case .unshared:
+      if response.storability == .store { flights.becameShareable(request.key) }
+      return response
+    }
+  }
+
+  private func end(_ standing: Standing, with error: any Error, _ request: Request) -> Response {
+    if case .leads(let ticket) = standing { fail(ticket, error, request) }
+    return recover(from: error, request)
   }
 
   /// What the providers behind one came to.
@@ -91,36 +149,35 @@ public final class Chain: Sendable {
     var request = request
     for index in links.indices.dropFirst(index + 1)
     where links[index].domains.contains(number: request.domain.number) {
-      do {
-        let response = try await links[index].provider.perform(request)
+      var word = Word.none
+      if let response = await ask(links[index], request, &word) {
         request.meters.providers[index].answered.add(1)
         return .answered(response, request, index)
-      } catch let unhandled as Unhandled {
-        request.meters.providers[index].passed.add(1)
-        request = request.learning(unhandled)
-      } catch {
-        request.meters.providers[index].errors.add(1)
-        return .failed(error, request)
       }
+      guard case .unhandled(let unhandled) = word else {
+        request.meters.providers[index].errors.add(1)
+        return .failed(word.error, request)
+      }
+      request.meters.providers[index].passed.add(1)
+      request = request.learning(unhandled)
     }
     return .failed(Failure.unhandled, request)
   }
 
-  func finish(_ response: Response, _ request: Request, from index: Int) async -> Response {
+  func finish(_ response: consuming Response, _ request: Request, from index: Int) async -> Response {
     if response.revalidation != nil { revalidate(behind: response, request, from: index) }
     if response.isTrouble, let stale = staleInstead(of: response, request) { return stale }
     return await handBack(response, request, from: index)
   }
 
-  func handBack(_ response: Response, _ request: Request, from index: Int) async -> Response {
-    var response = response
+  func handBack(_ response: consuming Response, _ request: Request, from index: Int) async -> Response {
     for passed in links[..<index].reversed() where passed.domains.contains(number: request.domain.number) {
       guard let handler = passed.handler else { continue }
       if response.storability.keeps, response.cacheStatus.outcome != .hit {
         let refusal = response.body.isRefuted ? .digestMismatch : handler.refusal(of: response, for: request)
         response.cacheStatus.note(refusal: refusal)
       }
-      await handler.handle(response, for: request)
+      if !handler.handleAtOnce(response, for: request) { await handler.handle(response, for: request) }
     }
     return response
   }

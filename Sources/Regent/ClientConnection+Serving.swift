@@ -17,7 +17,7 @@ extension ClientConnection {
   /// How much of a file is sent before other connections have their turn.
   private static let turn = 4 << 20
   /// How long, in nanoseconds, a task waits for the client's next request before it ends, and another one starts with the request.
-  private static let warmth: Int64 = 5_000_000
+  private static let warmth: Int64 = 20_000_000
 
   /// Answers `first` and what the client sends behind it.
   func serve(_ first: Request) async {

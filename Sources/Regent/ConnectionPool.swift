@@ -69,6 +69,9 @@ struct ConnectionPool<Connection: AnyObject> {
     return .wait(lastWaiter)
   }
 
+  /// A request takes an unused connection, if there is one.
+  mutating func unusedAsked() -> Connection? { idle.popLast() }
+
   /// A connection is handed back, both of whose messages ended exactly.
   mutating func connectionReturned(_ connection: Connection) -> Returned {
     if !places.isEmpty {

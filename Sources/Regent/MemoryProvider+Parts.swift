@@ -24,7 +24,8 @@ extension MemoryProvider {
   // MARK: Answering
 
   /// What parts can do for a GET that nothing whole is stored for: answer, or say which piece is missing.
-  func answerFromParts(_ record: Record, _ head: RecordHead, _ request: Request) throws -> Response {
+  func answerFromParts(_ record: Record, _ head: RecordHead, _ request: Request) throws(Unhandled) -> Response
+  {
     guard request.method == .get, let stored = stored(record, head, request) else {
       throw Unhandled(.uriMiss, mark: store.mark(request.key))
     }
@@ -65,7 +66,7 @@ extension MemoryProvider {
 
   private func use(
     _ stored: Stored, _ answer: Parts.Answer, _ request: Request, age: Int32, detail: CacheDetail
-  ) throws -> Response {
+  ) throws(Unhandled) -> Response {
     switch answer {
     case .serve:
       var response = Response(

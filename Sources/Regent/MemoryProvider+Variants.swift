@@ -103,7 +103,7 @@ extension Record {
   /// The stored body, to be stored again.
   fileprivate var offeredBody: OfferedBody {
     switch body {
-    case .packed(let slice): .slices([slice])
+    case .packed(let slice): .slice(slice)
     case .stream(let stream): .stream(stream)
     }
   }

@@ -15,7 +15,10 @@ public final class MemoryProvider: ResponseHandler {
 
   // MARK: Answering
 
-  public func perform(_ request: Request) async throws -> Response {
+  public func perform(_ request: Request) async throws -> Response { try answer(to: request) }
+  public func performAtOnce(_ request: Request) throws(Unhandled) -> Response? { try answer(to: request) }
+
+  private func answer(to request: Request) throws(Unhandled) -> Response {
     guard request.method == .get || request.method == .head else {
       throw Unhandled(.method, mark: store.mark(request.key))
     }
@@ -56,7 +59,13 @@ public final class MemoryProvider: ResponseHandler {
 
   // MARK: Keeping
 
-  public func handle(_ response: Response, for request: Request) async {
+  public func handle(_ response: Response, for request: Request) async { see(response, request) }
+  public func handleAtOnce(_ response: Response, for request: Request) -> Bool {
+    see(response, request)
+    return true
+  }
+
+  private func see(_ response: Response, _ request: Request) {
     if Invalidation.applies(method: request.method, status: UInt16(clamping: response.status)) {
       return invalidate(response, request)
     }
@@ -77,7 +86,7 @@ public final class MemoryProvider: ResponseHandler {
     if response.status == 206 { return keepPart(response, metadata, request) }
     switch response.body {
     case .empty: insert(.bytes([]), response, metadata, request, mark)
-    case .whole(let slice): insert(.slices([slice]), response, metadata, request, mark)
+    case .whole(let slice): insert(.slice(slice), response, metadata, request, mark)
     // A stored body that a 304 confirmed: nothing is to be waited for.
     case .stream(let stream) where stream.isWhole: insert(.stream(stream), response, metadata, request, mark)
     case .stream(let stream): keep(stream, response, metadata, request, mark)
@@ -130,14 +139,15 @@ public final class MemoryProvider: ResponseHandler {
   ) {
     var shared: [UInt8] = []
     var own: [UInt8] = []
-    guard RecordHead.append(metadata, fields, request.head.fields, onto: &own) else { return }
+    own.reserveCapacity(RecordHead.varyStart + fields.bytes.count)
+    guard RecordHead.append(metadata, fields, request.fields, onto: &own) else { return }
     let linesStart = own.count
     StoredFields.split(fields, shared: &shared, own: &own)
     if isConfirmed, fields.contains(.etag) {
       refreshTwins(of: fields, metadata, shared, lines: own[linesStart...], request, mark)
     }
     _ = store.insert(request.key, head: own, sharedHead: shared, body: body, now: request.now, since: mark) {
-      RecordHead.selects($0.head, request.head.fields)
+      RecordHead.selects($0.head, request.fields)
     }
   }
 

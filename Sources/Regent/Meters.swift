@@ -54,17 +54,18 @@ final class DomainMeters: Sendable {
 }
 
 /// How often each of a closed list of reasons was given.
-final class ReasonCounters<Reason: CaseIterable & Hashable & Sendable>: Sendable {
-  private let numbers: [Reason: Int]
+final class ReasonCounters<Reason: CaseIterable & Equatable & Sendable>: Sendable {
+  // A few cases of one byte each: to walk them costs less than to hash one.
+  private let reasons: [Reason]
   private let counters: Counters
 
   init() {
-    numbers = Dictionary(uniqueKeysWithValues: zip(Reason.allCases, 0...))
-    counters = Counters(count: numbers.count)
+    reasons = Array(Reason.allCases)
+    counters = Counters(count: reasons.count)
   }
 
-  func add(_ reason: Reason) { numbers[reason].map { counters.add(1, at: $0) } }
-  func count(_ reason: Reason) -> Int { numbers[reason].map { counters[$0] } ?? 0 }
+  func add(_ reason: Reason) { reasons.firstIndex(of: reason).map { counters.add(1, at: $0) } }
+  func count(_ reason: Reason) -> Int { reasons.firstIndex(of: reason).map { counters[$0] } ?? 0 }
 }
 
 /// What happened at one place of the chain on one loop.

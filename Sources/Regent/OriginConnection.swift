@@ -56,54 +56,76 @@ final class OriginConnection: StreamDelegate {
   func head(for request: Request) async throws(Failure) -> ResponseHead {
     var interim = 0
     while true {
-      let head: ResponseHead
-      do throws(Failure) { head = try await nextHead() } catch {
+      while let head = try arrivedHead() { if try ends(head, request, &interim) { return head } }
+      try await awaitBytes()
+      let head: ResponseHead?
+      do throws(Failure) { head = try receiveHead() } catch {
         // Who sends interim responses has seen the request: it is not to be asked again as if nobody had.
         throw interim > 0 && error == .closedBeforeResponse
           ? .malformedResponse("It ended after an interim response.", fault: .cutHead) : error
       }
-      if head.status >= 200 {
-        stream.setDeadline(nil)
-        server.answered()
-        return head
-      }
-      interim += 1
-      if head.status == 101 {
-        guard let offered = request.upgrade, Upgrade.accepted(head, offered: offered) != nil else {
-          throw .malformedResponse("101 without an upgrade was sent.", fault: .unasked101)
-        }
-        stream.setDeadline(nil)
-        return head
-      }
-      if interim > Self.interimBound {
-        throw .malformedResponse("Too many interim responses came.", fault: .manyInterim)
-      }
-      if head.status == 100 { expectation?.granted() }
-      request.relay(head)
+      if let head, try ends(head, request, &interim) { return head }
     }
+  }
+
+  /// Whether a head is the one that is waited for; an interim one is passed on.
+  private func ends(_ head: ResponseHead, _ request: Request, _ interim: inout Int) throws(Failure) -> Bool {
+    if head.status >= 200 {
+      stream.setDeadline(nil)
+      server.answered()
+      return true
+    }
+    interim += 1
+    if head.status == 101 {
+      guard let offered = request.upgrade, Upgrade.accepted(head, offered: offered) != nil else {
+        throw .malformedResponse("101 without an upgrade was sent.", fault: .unasked101)
+      }
+      stream.setDeadline(nil)
+      return true
+    }
+    if interim > Self.interimBound {
+      throw .malformedResponse("Too many interim responses came.", fault: .manyInterim)
+    }
+    if head.status == 100 { expectation?.granted() }
+    request.relay(head)
+    return false
   }
 
   private static let cutHead = Failure.malformedResponse("The head ended early.", fault: .cutHead)
 
+  /// The next head, interim or final.
   func nextHead() async throws(Failure) -> ResponseHead {
-    if !input.isEmpty, let head = try parse() { return head }
+    if let head = try arrivedHead() { return head }
     while true {
-      do { try await stream.readable() } catch {
-        // A stream that this side closed says nothing of the origin.
-        if error != .closed { server.failed() }
-        throw Failure(awaiting: error)
-      }
-      switch stream.receive() {
-      case .bytes(let count): if let head = try parse(received: count) { return head }
-      case .wouldBlock: continue
-      case .end:
-        noteFailure()
-        throw input.isEmpty ? .closedBeforeResponse : Self.cutHead
-      case .failed(let error):
-        noteFailure()
-        if case .tls = error { throw Failure(awaiting: error) }
-        throw input.isEmpty ? Failure(awaiting: error) : Self.cutHead
-      }
+      try await awaitBytes()
+      if let head = try receiveHead() { return head }
+    }
+  }
+
+  /// A head that is here already.
+  private func arrivedHead() throws(Failure) -> ResponseHead? { input.isEmpty ? nil : try parse() }
+
+  @inline(__always)
+  private func awaitBytes() async throws(Failure) {
+    do throws(StreamError) { try await stream.readable() } catch {
+      // A stream that this side closed says nothing of the origin.
+      if error != .closed { server.failed() }
+      throw Failure(awaiting: error)
+    }
+  }
+
+  /// Receives what there is; the head that is complete with it.
+  private func receiveHead() throws(Failure) -> ResponseHead? {
+    switch stream.receive() {
+    case .bytes(let count): return try parse(received: count)
+    case .wouldBlock: return nil
+    case .end:
+      noteFailure()
+      throw input.isEmpty ? .closedBeforeResponse : Self.cutHead
+    case .failed(let error):
+      noteFailure()
+      if case .tls = error { throw Failure(awaiting: error) }
+      throw input.isEmpty ? Failure(awaiting: error) : Self.cutHead
     }
   }
 

@@ -20,8 +20,8 @@ final class OriginIdentity: Sendable {
   /// The name that its certificate must bear, and what its connections trust and show.
   let verifiedName: String
   let tls: TLSSettings
-  /// The Host field's value.
-  let authority: [UInt8]
+  /// The Host field.
+  let hostLine: PreparedLine
   let basePath: [UInt8]
   /// What the owner adds to each request.
   let additions: RequestAdditions
@@ -39,7 +39,7 @@ final class OriginIdentity: Sendable {
     port = url.port
     socket = url.socket
     isTLS = url.scheme == .https
-    authority = Array((manners.host?.text ?? url.authority).utf8)
+    hostLine = PreparedLine(.host, Array((manners.host?.text ?? url.authority).utf8))
     basePath = Array(url.basePath.utf8)
     additions = RequestAdditions(manners)
   }

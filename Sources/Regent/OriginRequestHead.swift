@@ -17,10 +17,10 @@ extension OriginIdentity {
 
 extension MessageWriter {
   /// The head that asks an origin for a request's answer.
-  mutating func head(asking identity: OriginIdentity, _ request: Request, via: [UInt8]) {
+  mutating func head(asking identity: OriginIdentity, _ request: Request, via: PreparedLine) {
     let fields = identity.fields(of: request)
     requestLine(request.method, identity: identity, request: request)
-    field(.host, bytes: identity.authority)
+    line(identity.hostLine)
     forwarded(fields, except: RequestFields.kept(from: request))
     if request.asksToConfirm {
       var conditions = Fields()
@@ -45,7 +45,7 @@ extension MessageWriter {
       field(.upgrade, bytes: offered)
     }
     if let authorization = identity.proxyAuthorization { field(.proxyAuthorization, authorization) }
-    field(.via, bytes: via)
+    line(via)
     endHead()
   }
 
@@ -56,6 +56,11 @@ extension MessageWriter {
     if asked.form == .asterisk || isServerWide {
       return requestLine(
         request.method, target: identity.absolutePrefix.isEmpty ? [0x2A] : identity.absolutePrefix[...])
+    }
+    // Most often the target goes on as it came.
+    if identity.absolutePrefix.isEmpty, !identity.additions.hasQuery {
+      return requestLine(
+        method, base: identity.basePath, path: request.pathBytes, query: request.queryBytes)
     }
     var target =
       identity.absolutePrefix.isEmpty ? identity.basePath : identity.absolutePrefix + identity.basePath

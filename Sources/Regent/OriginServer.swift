@@ -46,7 +46,7 @@ final class OriginServer {
 
   /// The unused connection that was used last; nil where one must be opened, or waited for.
   func unused() -> OriginConnection? {
-    while !pool.idle.isEmpty, case .use(let connection) = pool.connectionAsked(fresh: false) {
+    while let connection = pool.unusedAsked() {
       if takeIntoUse(connection) { return connection }
     }
     return nil

@@ -12,6 +12,14 @@ public protocol Provider: Sendable {
   ///
   /// Any other error ends the walk, unless something stale may be served instead.
   func perform(_ request: Request) async throws -> Response
+
+  /// The same without waiting; nil where it would have to wait, and ``perform(_:)`` is to be asked. Only whoever answers
+  /// from memory needs an implementation of its own: it spares each request a suspension.
+  func performAtOnce(_ request: Request) throws(Unhandled) -> Response?
+}
+
+extension Provider {
+  public func performAtOnce(_ request: Request) throws(Unhandled) -> Response? { nil }
 }
 
 /// A provider that also wants to see the responses that providers after it produced: caches fill here.
@@ -19,12 +27,17 @@ public protocol ResponseHandler: Provider {
   /// Sees a response to a request that it let pass; of several handlers the one nearest to the answer sees it first.
   func handle(_ response: Response, for request: Request) async
 
+  /// The same without waiting; false where nothing was done, since it would have to wait, and ``handle(_:for:)`` is to be
+  /// called. Without an implementation of its own: false.
+  func handleAtOnce(_ response: Response, for request: Request) -> Bool
+
   /// Why it is not going to keep a response that it is about to see and that the rules allow to keep; nil where it is,
   /// as far as can be known before the body is here. Cache-Status says so. Without an implementation of its own: nil.
   func refusal(of response: Response, for request: Request) -> RefusalReason?
 }
 
 extension ResponseHandler {
+  public func handleAtOnce(_ response: Response, for request: Request) -> Bool { false }
   public func refusal(of response: Response, for request: Request) -> RefusalReason? { nil }
 }
 

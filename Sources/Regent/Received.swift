@@ -33,13 +33,16 @@ struct Received {
   }
 
   private func fetched(_ body: ResponseBody, _ request: Request) -> Response {
+    // One copy: each use through `self` would be one.
+    let head = head
     let status = UInt16(head.status)
     var response = Response(
       status: head.status, fields: .parsed(head.fields), body: body,
       cacheStatus: CacheStatus(.forwarded(request.forwarded), detail: request.cause?.detail ?? .none))
+    let directives = ResponseDirectives(head.fields)
     response.storability = Storability.decide(
       method: request.method, requestFields: request.fields, requestDirectives: request.directives,
-      status: status, responseFields: head.fields, policy: request.domain.policy)
+      status: status, responseFields: head.fields, policy: request.domain.policy, directives: directives)
     if status == 206, !isPart(answering: request) { response.storability = .refuse(.partial) }
     // The content may have decided the answer, and it is no part of the key.
     if request.body != nil { response.storability = .refuse(.requestContent) }
@@ -51,7 +54,8 @@ struct Received {
       response.fields = .parsed(fields)
       response.metadata = StoredMetadata(
         status: status, fields: fields, requestFields: request.fields, requestTime: requestTime,
-        responseTime: responseTime, policy: request.domain.policy, hasQuery: request.query != nil)
+        responseTime: responseTime, policy: request.domain.policy, hasQuery: request.query != nil,
+        directives: directives)
       if request.fields.contains(.authorization) { response.metadata?.flags.insert(.authorized) }
       response.cacheStatus.ttl = response.metadata?.remainingFreshness(
         policy: request.domain.policy, now: responseTime)

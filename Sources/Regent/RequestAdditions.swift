@@ -41,6 +41,9 @@ struct RequestAdditions: Sendable {
     }
   }
 
+  /// Whether there are parameters to be added.
+  var hasQuery: Bool { !query.isEmpty }
+
   /// Writes the field lines whose names are not among `sent`.
   func writeFields(missingFrom sent: Fields, to writer: inout MessageWriter) {
     for field in fields where !field.stands(in: sent) {

@@ -18,20 +18,23 @@ struct StoredResponse {
   var source: DiskRecord?
 
   /// The response as the answer to a request; or the word that it is none, or none yet.
-  func answer(to request: Request) throws(Unhandled) -> Response {
+  consuming func answer(to request: Request) throws(Unhandled) -> Response {
     let policy = request.domain.policy
     switch Reuse.decide(metadata, request: request.directives, policy: policy, now: request.wall) {
-    case .serve(let age): return response(to: request, age: age, detail)
+    case .serve(let age):
+      let detail = detail
+      return response(to: request, age: age, detail)
     case .serveStale(let age, let reason):
+      let candidate = reason != .requestMaxStale ? candidate : nil
       var response = response(to: request, age: age, .stale(reason))
-      if reason != .requestMaxStale { response.revalidation = candidate }
+      if let candidate { response.revalidation = candidate }
       return response
     case .validate(let reason): throw Unhandled(because: reason, candidate: candidate)
     case .no(let reason): throw Unhandled(because: reason, mark: mark)
     }
   }
 
-  private func response(to request: Request, age: Int32, _ detail: CacheDetail) -> Response {
+  private consuming func response(to request: Request, age: Int32, _ detail: CacheDetail) -> Response {
     let status = CacheStatus(
       .hit, ttl: metadata.remainingFreshness(policy: request.domain.policy, now: request.wall),
       detail: detail)

@@ -29,7 +29,12 @@ extension UpstreamProvider {
     defer { loop.giveBack(writer.takeBytes()) }
     writer.head(asking: connection.identity, request, via: via)
     do throws(StreamError) {
-      try await connection.stream.write(writer.bytes, stall: timeouts.writeStall)
+      // Nearly always the kernel takes the head at once.
+      var sent = 0
+      if case .bytes(let count) = connection.stream.send(writer.bytes, then: [], skipping: 0) { sent = count }
+      if sent < writer.bytes.count {
+        try await connection.stream.write(writer.bytes, from: sent, stall: timeouts.writeStall)
+      }
     } catch {
       // It may have answered and closed before it read everything: its answer decides.
       guard case .system = error else { throw Failure(awaiting: error) }

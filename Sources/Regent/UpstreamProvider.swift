@@ -17,7 +17,7 @@ public final class UpstreamProvider: Provider {
   /// Two of them in nanoseconds, because every request needs them.
   let firstByteTime: Int64
   let requestTime: Int64
-  let via: [UInt8]
+  let via: PreparedLine
   let tunnelLimit: Int
   private let log: ServerLog?
   private let bodyWindow = 512 << 10
@@ -33,7 +33,7 @@ public final class UpstreamProvider: Provider {
     timeouts = configuration.timeouts
     firstByteTime = timeouts.firstByte.nanoseconds
     requestTime = timeouts.request.nanoseconds
-    via = instance.via
+    via = PreparedLine(.via, instance.via)
     tunnelLimit = configuration.limits.tunnels
     paths = LoopLocal(group) { loop in
       zip(configuration.domains, targets).enumerated().map { number, domain in

@@ -128,5 +128,10 @@ public struct CacheStatus: Sendable, Equatable {
 }
 
 extension [UInt8] {
-  mutating func append(text: String) { append(contentsOf: text.utf8) }
+  mutating func append(text: String) {
+    let text = text.utf8.span
+    append(addingCapacity: text.count) { output in
+      for index in text.indices { output.append(text[index]) }
+    }
+  }
 }

@@ -106,11 +106,10 @@ extension [UInt8] {
 
   /// Whether part of the array is this text of small letters, whatever the case of its own.
   func has(_ range: Range<Int>, _ lowercase: String) -> Bool {
-    guard lowercase.utf8.count == range.count else { return false }
-    var index = range.lowerBound
-    for byte in lowercase.utf8 {
-      if self[index].asciiLowercased != byte { return false }
-      index += 1
+    let (own, text) = (span, lowercase.utf8.span)
+    guard text.count == range.count else { return false }
+    for index in text.indices where own[range.lowerBound &+ index].asciiLowercased != text[index] {
+      return false
     }
     return true
   }

@@ -53,6 +53,11 @@ public struct ResponseDirectives: Sendable, Equatable {
     }
   }
 
+  /// The field that a response's directives come from.
+  static func source(of fields: Fields) -> FieldName {
+    targets.contains(where: fields.contains) ? ResponseDirectives(fields).source : .cacheControl
+  }
+
   /// The target list of RFC 9213 section 2.2: the first of these that is valid and not empty counts alone.
   private static let targets: [FieldName] = [.regentCacheControl, .cdnCacheControl]
 }

@@ -12,12 +12,15 @@ public enum Storability: Sendable, Equatable {
   case refuse(RefusalReason)
 
   /// Decides for a complete response (section 3.3 is the caller's to keep: no broken body).
+  ///
+  /// - Parameter directives: What the response's fields say of caching, where that was read already.
   public static func decide(
     method: Method, requestFields: Fields, requestDirectives: RequestDirectives, status: UInt16,
-    responseFields: Fields, policy: CachePolicy
+    responseFields: Fields, policy: CachePolicy, directives: ResponseDirectives? = nil
   ) -> Storability {
     if let reason = refusal(method, status, policy) { return .refuse(reason) }
-    let exchange = Exchange(requestFields, responseFields, status, policy)
+    let exchange = Exchange(
+      requestFields, responseFields, status, policy, directives ?? ResponseDirectives(responseFields))
     let asked = policy.honoursRequestDirectives ? requestDirectives : .none
     let reason =
       exchange.prohibition(asked) ?? exchange.sharing ?? exchange.partiality ?? exchange.uselessness
@@ -43,12 +46,15 @@ private struct Exchange {
   let isPrivate: Bool
   let isExplicit: Bool
 
-  init(_ request: Fields, _ response: Fields, _ status: UInt16, _ policy: CachePolicy) {
+  init(
+    _ request: Fields, _ response: Fields, _ status: UInt16, _ policy: CachePolicy,
+    _ directives: ResponseDirectives
+  ) {
     self.request = request
     self.response = response
     self.status = status
     self.policy = policy
-    directives = ResponseDirectives(response)
+    self.directives = directives
     isPrivate = policy.isPrivate(for: request)
     isExplicit = Freshness.isExplicit(directives, response, isPrivate: isPrivate)
   }

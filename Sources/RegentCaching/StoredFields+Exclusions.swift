@@ -21,9 +21,10 @@ extension StoredFields {
           add(namesIn: line.valueRange, fields.bytes, candidates)
         }
       }
-      let source = ResponseDirectives(fields).source
+      let source = ResponseDirectives.source(of: fields)
       guard fields.contains(source) else { return }
-      for line in fields.lines where line.name == source {
+      for line in fields.lines where line.name == source && Self.mayNameFields(fields.bytes, line.valueRange)
+      {
         var scanner = DirectiveScanner(fields.bytes, line.valueRange)
         while let directive = scanner.next() {
           guard let names = directive.argument,
@@ -32,6 +33,18 @@ extension StoredFields {
           add(namesIn: names, fields.bytes, candidates)
         }
       }
+    }
+
+    /// Whether a directive may have names as its argument: `no-cache` and `private` end like few others. Most fields have
+    /// no such directive, and are not taken apart for it.
+    private static func mayNameFields(_ bytes: [UInt8], _ value: Range<Int>) -> Bool {
+      let bytes = bytes.span
+      for index in value where bytes[index] == .equals {
+        guard index &- 3 > value.lowerBound, !bytes[index &- 1].isBlank else { return true }
+        let letter = bytes[index &- 2].asciiLowercased
+        if bytes[index &- 1].asciiLowercased == 0x65, letter == 0x68 || letter == 0x74 { return true }
+      }
+      return false
     }
 
     private mutating func add(namesIn range: Range<Int>, _ bytes: [UInt8], _ candidates: Candidates) {

@@ -12,26 +12,15 @@ public enum StoredFields {
   /// Content-Length follows from the content.
   public static func split(_ fields: Fields, shared: inout [UInt8], own: inout [UInt8]) {
     let exclusions = Exclusions(fields)
+    shared.reserveCapacity(shared.count + fields.bytes.count)
+    own.reserveCapacity(own.count + fields.bytes.count)
     for line in fields.lines where !exclusions.contain(line, fields) {
       if OwnFields.contain(line, fields) {
-        append(line, fields, onto: &own)
+        fields.append(line, onto: &own)
       } else {
-        append(line, fields, onto: &shared)
+        fields.append(line, onto: &shared)
       }
     }
-  }
-
-  private static func append(_ line: FieldLine, _ fields: Fields, onto block: inout [UInt8]) {
-    if line.name == .other {
-      block.append(contentsOf: fields.name(of: line))
-    } else {
-      block.append(contentsOf: FieldName.bytes(of: line.name))
-    }
-    block.append(0x3A)
-    block.append(0x20)
-    block.append(contentsOf: fields.value(of: line))
-    block.append(0x0D)
-    block.append(0x0A)
   }
 
   /// Adds the lines of a block to some fields: the way back. Damaged lines are left out.

@@ -7,14 +7,15 @@ extension StoredMetadata {
 
   /// Appends ``encodedCount`` bytes.
   public func encode(onto bytes: inout [UInt8]) {
-    bytes.append(littleEndian: status)
-    bytes.append(littleEndian: flags.rawValue)
-    bytes.append(littleEndian: responseTime)
-    bytes.append(littleEndian: date)
-    bytes.append(littleEndian: initialAge)
-    bytes.append(littleEndian: lifetime)
-    bytes.append(littleEndian: staleWhileRevalidate)
-    bytes.append(littleEndian: staleIfError)
+    bytes.append(addingCapacity: Self.encodedCount) { output in
+      output.append(littleEndian: UInt32(status) | UInt32(flags.rawValue) << 16)
+      output.append(littleEndian: responseTime)
+      output.append(littleEndian: date)
+      output.append(littleEndian: initialAge)
+      output.append(littleEndian: lifetime)
+      output.append(littleEndian: staleWhileRevalidate)
+      output.append(littleEndian: staleIfError)
+    }
   }
 
   /// Reads the first ``encodedCount`` bytes; nil where they cannot be metadata.
@@ -44,6 +45,17 @@ extension StoredMetadata {
   @inlinable
   static func load64(_ bytes: Span<UInt8>, _ offset: Int) -> Int64 {
     Int64(bitPattern: UInt64(load32(bytes, offset)) | UInt64(load32(bytes, offset &+ 4)) &<< 32)
+  }
+}
+
+extension OutputSpan<UInt8> {
+  @inline(__always)
+  fileprivate mutating func append(littleEndian value: some FixedWidthInteger) {
+    var rest = value
+    for _ in 0..<(value.bitWidth / 8) {
+      append(UInt8(truncatingIfNeeded: rest))
+      rest = rest &>> 8
+    }
   }
 }
 

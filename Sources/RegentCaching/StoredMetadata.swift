@@ -77,11 +77,13 @@ public struct StoredMetadata: Sendable, Equatable {
   ///   - requestFields: The fields of the request that it answers: whether it came with credentials.
   ///   - requestTime: When the request left, for the delay in section 4.2.3.
   ///   - hasQuery: Whether the target has a query, to which heuristics do not apply by default.
+  ///   - known: What `fields` say of caching, where that was read already.
   public init(
     status: UInt16, fields: Fields, received: Fields? = nil, requestFields: Fields = Fields(),
-    requestTime: Int64, responseTime: Int64, policy: CachePolicy, hasQuery: Bool = false
+    requestTime: Int64, responseTime: Int64, policy: CachePolicy, hasQuery: Bool = false,
+    directives known: ResponseDirectives? = nil
   ) {
-    let directives = ResponseDirectives(fields)
+    let directives = known ?? ResponseDirectives(fields)
     let isPrivate = policy.isPrivate(for: requestFields)
     let message = received ?? fields
     let date = message.first(.date).flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime

@@ -21,6 +21,22 @@ public struct FieldLine: Sendable, Equatable {
     self.init(name: name, nameRange: nameRange, valueRange: valueRange, isVerbatim: false)
   }
 
+  /// The same line as it stands where its name begins elsewhere.
+  @inline(__always)
+  func moved(to start: Int) -> FieldLine {
+    let distance = UInt32(truncatingIfNeeded: start) &- nameStart
+    return FieldLine(self, movedBy: distance)
+  }
+
+  private init(_ line: FieldLine, movedBy distance: UInt32) {
+    name = line.name
+    isVerbatim = line.isVerbatim
+    nameStart = line.nameStart &+ distance
+    nameEnd = line.nameEnd &+ distance
+    valueStart = line.valueStart &+ distance
+    valueEnd = line.valueEnd &+ distance
+  }
+
   init(name: FieldName, nameRange: Range<Int>, valueRange: Range<Int>, isVerbatim: Bool) {
     self.name = name
     self.isVerbatim = isVerbatim
@@ -85,12 +101,30 @@ public struct Fields: Sendable {
     return true
   }
 
-  public func contains(_ name: FieldName) -> Bool { present.contains(name) }
+  @inlinable public func contains(_ name: FieldName) -> Bool { present.contains(name) }
 
   /// The value of a line.
   public func value(of line: FieldLine) -> ArraySlice<UInt8> { bytes[line.valueRange] }
   /// The name of a line, as it came.
   public func name(of line: FieldLine) -> ArraySlice<UInt8> { bytes[line.nameRange] }
+
+  /// Appends a line as it is written: a known name as Regent spells it, colon, space, value, CRLF.
+  public func append(_ line: FieldLine, onto block: inout [UInt8]) {
+    if let whole = line.whole, line.name == .other || isSpelledAsWritten(line) {
+      return block.append(contentsOf: bytes[whole])
+    }
+    block.append(contentsOf: line.name == .other ? name(of: line) : FieldName.bytes(of: line.name)[...])
+    block.append(0x3A)
+    block.append(0x20)
+    block.append(contentsOf: value(of: line))
+    block.append(0x0D)
+    block.append(0x0A)
+  }
+
+  private func isSpelledAsWritten(_ line: FieldLine) -> Bool {
+    let written = FieldName.bytes(of: line.name)
+    return written.count == line.nameRange.count && bytes.span.equals(line.nameRange, written.span, from: 0)
+  }
 
   /// The value of the first line with this name; nil where there is none.
   public func first(_ name: FieldName) -> ArraySlice<UInt8>? {
@@ -113,8 +147,8 @@ public struct Fields: Sendable {
 
 /// A set of known field names.
 public struct FieldNameSet: Sendable, Equatable {
-  private var low: UInt64 = 0
-  private var high: UInt64 = 0
+  @usableFromInline var low: UInt64 = 0
+  @usableFromInline var high: UInt64 = 0
 
   public init() {}
 
@@ -122,7 +156,7 @@ public struct FieldNameSet: Sendable, Equatable {
     for name in names { insert(name) }
   }
 
-  public mutating func insert(_ name: FieldName) {
+  @inlinable public mutating func insert(_ name: FieldName) {
     if name.rawValue < 64 {
       low |= 1 << UInt64(name.rawValue)
     } else {
@@ -130,7 +164,7 @@ public struct FieldNameSet: Sendable, Equatable {
     }
   }
 
-  public func contains(_ name: FieldName) -> Bool {
+  @inlinable public func contains(_ name: FieldName) -> Bool {
     name.rawValue < 64
       ? low & (1 << UInt64(name.rawValue)) != 0 : high & (1 << UInt64(name.rawValue - 64)) != 0
   }

@@ -8,6 +8,7 @@ public enum HTTPDate {
   /// Letters match in any case, and only GMT is a zone (RFC 9111 section 4.2). `now`, in seconds since
   /// 1970, decides the century of a year of two digits: one that would lie more than 50 years ahead is past.
   public static func parse(_ value: ArraySlice<UInt8>, now: Int64) -> Int64? {
+    if let seconds = preferred(value.span) { return seconds }
     var reader = DateReader(value)
     return reader.read(now: now)
   }
@@ -33,6 +34,40 @@ public enum HTTPDate {
       output.append(0x47)
       output.append(0x4D)
       output.append(0x54)
+    }
+  }
+
+  /// The date in the preferred format, spelled as everybody spells it; nil for every other, which may be a date still.
+  private static func preferred(_ text: Span<UInt8>) -> Int64? {
+    guard text.count == 29 else { return nil }
+    // `Sun, 06 Nov 1994 08:49:37 GMT`, four words of it: what stands between the digits and names first.
+    let (day, month, time, end) = (text.word(at: 0), text.word(at: 8), text.word(at: 16), text.word(at: 21))
+    guard day & 0xFF00_00FF_FF00_0000 == 0x2000_0020_2C00_0000, month & 0xFF00_0000 == 0x2000_0000,
+      time & 0x00FF_0000_FF00_00FF == 0x003A_0000_3A00_0020,
+      end & 0xFFFF_FFFF_0000_FF00 == 0x544D_4720_0000_3A00,
+      weekdayWords.contains(UInt32(truncatingIfNeeded: day) & 0xFF_FFFF),
+      let month = monthWords.firstIndex(of: UInt32(truncatingIfNeeded: month) & 0xFF_FFFF),
+      let day = two(text, 5), let century = two(text, 12), let year = two(text, 14),
+      let hour = two(text, 17), let minute = two(text, 20), let second = two(text, 23),
+      hour < 24, minute < 60, second <= 60
+    else { return nil }
+    let date = CivilDate(year: century * 100 + year, month: month + 1, day: day)
+    return date.isValid ? date.days * 86_400 + Int64(hour * 3600 + minute * 60 + second) : nil
+  }
+
+  @inline(__always)
+  private static func two(_ text: Span<UInt8>, _ offset: Int) -> Int? {
+    let (first, second) = (text[offset] &- 0x30, text[offset &+ 1] &- 0x30)
+    return first < 10 && second < 10 ? Int(first) &* 10 &+ Int(second) : nil
+  }
+
+  private static let weekdayWords = words(weekdays)
+  private static let monthWords = words(months)
+
+  /// Each name of three letters as a number, its first letter lowest.
+  private static func words(_ names: [UInt8]) -> [UInt32] {
+    stride(from: 0, to: names.count, by: 3).map {
+      UInt32(names[$0]) | UInt32(names[$0 + 1]) << 8 | UInt32(names[$0 + 2]) << 16
     }
   }
 
@@ -79,9 +114,11 @@ struct CivilDate: Equatable, Sendable {
   /// Whether the month has such a day.
   var isValid: Bool {
     guard (1...12).contains(month), day >= 1 else { return false }
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-    let lengths = [31, leap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-    return day <= lengths[month - 1]
+    switch month {
+    case 2: return day <= (year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28)
+    case 4, 6, 9, 11: return day <= 30
+    default: return day <= 31
+    }
   }
 
   /// Days since 1970-01-01, for years of 0 to 9999.

@@ -46,18 +46,55 @@ struct HeadSection: Sendable {
   }
 
   /// Takes field lines until the empty one; true once that was read.
+  ///
+  /// - Parameter known: The lines of a head that was understood before. One that stands at the same place again, byte for
+  ///   byte, needs not be understood again: of an origin's fields most are the same in all its responses.
   mutating func parseFields(
-    _ input: Span<UInt8>, _ limits: MessageLimits, _ version: HTTPVersion, request: Bool
+    _ input: Span<UInt8>, _ limits: MessageLimits, _ version: HTTPVersion, request: Bool,
+    known: Fields = Fields()
   ) throws(ParseError) -> Bool {
-    while let line = try nextLine(input, limits, tooLong: .fieldLineTooLong, tooLarge: .headTooLarge) {
-      if line.isEmpty { return true }
-      guard lines.count < limits.fields else { throw ParseError(.tooManyFields, at: line.lowerBound) }
-      let field = try Self.field(input, line)
-      if lines.isEmpty { lines.reserveCapacity(12) }
+    let (knownBytes, knownLines) = (known.bytes.span, known.lines.span)
+    while true {
+      let field: FieldLine
+      if lines.count < knownLines.count,
+        let line = knownLine(knownLines[lines.count], knownBytes, input, limits)
+      {
+        field = line
+      } else {
+        guard let line = try nextLine(input, limits, tooLong: .fieldLineTooLong, tooLarge: .headTooLarge)
+        else { return false }
+        if line.isEmpty { return true }
+        guard lines.count < limits.fields else { throw ParseError(.tooManyFields, at: line.lowerBound) }
+        field = try Self.field(input, line)
+      }
+      if lines.isEmpty { lines.reserveCapacity(max(12, knownLines.count)) }
       lines.append(field)
       try facts.note(field, input, version, request: request)
     }
-    return false
+  }
+
+  /// The line that begins here, where it is the same as one that was understood before.
+  @inline(__always)
+  private mutating func knownLine(
+    _ known: FieldLine, _ bytes: Span<UInt8>, _ input: Span<UInt8>, _ limits: MessageLimits
+  ) -> FieldLine? {
+    guard let whole = known.whole, searched == lineStart, lines.count < limits.fields else { return nil }
+    let next = lineStart &+ whole.count
+    guard next <= input.count, next &- 2 <= min(lineStart &+ limits.line, limits.head &- 2),
+      input.equals(lineStart..<next, bytes, from: whole.lowerBound)
+    else { return nil }
+    let line = known.moved(to: lineStart)
+    visited &+= whole.count
+    lineStart = next
+    searched = next
+    return line
+  }
+
+  /// Passes over a start line that is known to stand here.
+  mutating func passStartLine(_ count: Int) {
+    visited &+= count
+    lineStart = count
+    searched = count
   }
 
   /// Hands the lines over without a second reference to them.

@@ -32,7 +32,32 @@ public struct MessageWriter: Sendable {
     } else {
       bytes.append(0x2F)
     }
-    bytes.append(contentsOf: " HTTP/1.1\r\n".utf8)
+    Self.append(" HTTP/1.1\r\n".utf8.span, to: &bytes)
+  }
+
+  /// The request line for a target in its parts; one that holds anything but target characters is written as "/".
+  public mutating func requestLine(
+    _ method: Method, base: [UInt8], path: ArraySlice<UInt8>, query: ArraySlice<UInt8>?
+  ) {
+    guard base.span.isTarget(0..<base.count), path.span.isTarget(0..<path.count),
+      !base.isEmpty || !path.isEmpty,
+      query.map({ $0.span.isTarget(0..<$0.count) }) ?? true
+    else { return requestLine(method, target: []) }
+    bytes.append(contentsOf: Method.bytes(of: method))
+    bytes.append(0x20)
+    if !base.isEmpty { bytes.append(contentsOf: base) }
+    bytes.append(contentsOf: path)
+    if let query {
+      bytes.append(0x3F)
+      bytes.append(contentsOf: query)
+    }
+    Self.append(" HTTP/1.1\r\n".utf8.span, to: &bytes)
+  }
+
+  private static func append(_ text: Span<UInt8>, to bytes: inout [UInt8]) {
+    bytes.append(addingCapacity: text.count) { output in
+      for index in text.indices { output.append(text[index]) }
+    }
   }
 
   /// The request line that asks a proxy for a tunnel to `destination`, a host and a port (RFC 9112 section 3.2.3).
@@ -47,6 +72,9 @@ public struct MessageWriter: Sendable {
     value.append(to: &bytes)
     endLine()
   }
+
+  /// A line that was put together before.
+  public mutating func line(_ line: PreparedLine) { bytes.append(contentsOf: line.bytes) }
 
   /// A number of digits alone, with a minus sign where it is negative.
   public mutating func field(_ name: FieldName, decimal value: Int) {

@@ -24,7 +24,7 @@ public struct RecentSections: Sendable {
   /// The section that begins at `start` and is the rest of the input.
   func find(_ input: Span<UInt8>, from start: Int, _ version: HTTPVersion) -> HeadSection? {
     guard let known = sections[Self.place(input, start)], known.start == start, known.version == version,
-      input.equals(start..<input.count, words: known.bytes)
+      known.bytes.count == input.count &- start, input.equals(start..<input.count, known.bytes.span, from: 0)
     else { return nil }
     return known.section
   }
@@ -52,23 +52,5 @@ public struct RecentSections: Sendable {
     guard input.count &- start >= 16 else { return nil }
     let middle = start &+ (input.count &- start) / 2 &- 4
     return input.word(at: start &+ 6) ^ (input.word(at: middle) &* 0x9E37_79B9_7F4A_7C15) ^ UInt64(start)
-  }
-}
-
-extension Span<UInt8> {
-  /// Whether the bytes of the range are exactly these, eight at a time.
-  fileprivate func equals(_ range: Range<Int>, words bytes: [UInt8]) -> Bool {
-    guard range.count == bytes.count else { return false }
-    let other = bytes.span
-    var index = 0
-    while bytes.count &- index >= 8 {
-      guard word(at: range.lowerBound &+ index) == other.word(at: index) else { return false }
-      index &+= 8
-    }
-    while index < bytes.count {
-      guard self[range.lowerBound &+ index] == other[index] else { return false }
-      index &+= 1
-    }
-    return true
   }
 }

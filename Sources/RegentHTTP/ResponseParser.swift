@@ -9,6 +9,10 @@ public struct ResponseParser: Sendable {
   private var section = HeadSection()
   private var failure: ParseError?
   private var line: StatusLine?
+  /// The head that came last, and its status line: the next one has most of its lines, too.
+  private var last: (line: StatusLine, fields: Fields)?
+  /// Longer heads are not remembered: many connections may be open.
+  private static let longest = 2048
 
   public init(limits: MessageLimits = .standard) { self.limits = limits }
 
@@ -39,21 +43,36 @@ public struct ResponseParser: Sendable {
 
   private mutating func advance(_ input: Span<UInt8>) throws(ParseError) -> ResponseHead? {
     if line == nil {
-      guard
-        let range = try section.nextLine(
-          input, limits, tooLong: .fieldLineTooLong, tooLarge: .headTooLarge)
-      else { return nil }
-      line = try StatusLine(input, range)
+      if let last, section.visited == 0,
+        input.equals(0..<last.line.count, last.fields.bytes.span, from: 0)
+      {
+        line = last.line
+        section.passStartLine(last.line.count)
+      } else {
+        guard
+          let range = try section.nextLine(
+            input, limits, tooLong: .fieldLineTooLong, tooLarge: .headTooLarge)
+        else { return nil }
+        line = try StatusLine(input, range)
+      }
     }
-    guard let line, try section.parseFields(input, limits, line.version, request: false) else { return nil }
+    guard let line, try fieldSection(input, line) else { return nil }
     consumed = section.lineStart
     let facts = section.facts
     let fields = Fields(
       bytes: Array(copying: input, through: consumed), lines: section.takeLines(), present: facts.present)
     reset()
+    last = consumed <= Self.longest ? (line, fields) : nil
     return ResponseHead(
       status: line.status, version: line.version, reason: line.reason, fields: fields,
       keepAlive: facts.keepAlive(line.version), announced: facts.announced)
+  }
+}
+
+extension ResponseParser {
+  private mutating func fieldSection(_ input: Span<UInt8>, _ line: StatusLine) throws(ParseError) -> Bool {
+    guard let last else { return try section.parseFields(input, limits, line.version, request: false) }
+    return try section.parseFields(input, limits, line.version, request: false, known: last.fields)
   }
 }
 
@@ -62,6 +81,8 @@ private struct StatusLine: Sendable {
   let version: HTTPVersion
   let status: Int
   let reason: Range<Int>
+  /// Its length in bytes with its CRLF.
+  var count: Int { reason.upperBound &+ 2 }
 
   init(_ input: Span<UInt8>, _ line: Range<Int>) throws(ParseError) {
     var end = line.lowerBound

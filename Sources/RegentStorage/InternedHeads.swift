@@ -20,12 +20,16 @@ struct InternedHeads {
   private var entries: [Entry] = []
   private var firstByHash: [UInt64: UInt32] = [:]
   private var free = SlotTable.none
+  /// The entry that was wanted last: most responses of a site share one head.
+  private var recent = SlotTable.none
 
   /// How many heads are kept.
   private(set) var count = 0
 
   /// The bytes that a head of this block takes from the budget.
   static func cost(_ block: Block) -> Int { block.footprint + entryCost }
+  /// The same for a head of so many bytes.
+  static func cost(_ count: Int) -> Int { count + Block.overhead(capacity: count) + entryCost }
 
   /// The bytes that all heads take, and their users, counted anew.
   var cost: Int { entries.reduce(0) { $0 + ($1.block.map(InternedHeads.cost) ?? 0) } }
@@ -37,19 +41,29 @@ struct InternedHeads {
   }
 
   /// The index of this head, with one user more; `isNew` when it is kept only from now on.
-  mutating func intern(_ block: Block, _ bytes: [UInt8], hash: UInt64) -> (index: UInt32, isNew: Bool) {
+  mutating func intern(_ bytes: [UInt8]) -> (index: UInt32, isNew: Bool) {
+    if holds(bytes, at: recent) {
+      entries[Int(recent)].users += 1
+      return (recent, false)
+    }
+    let hash = RecordKey(bytes).hash
     let first = firstByHash[hash] ?? SlotTable.none
     var index = first
-    while index != SlotTable.none {
-      if let known = entries[Int(index)].block, known.count == bytes.count, known.holds(bytes) {
-        entries[Int(index)].users += 1
-        return (index, false)
-      }
-      index = entries[Int(index)].next
+    while index != SlotTable.none, !holds(bytes, at: index) { index = entries[Int(index)].next }
+    let isNew = index == SlotTable.none
+    if isNew {
+      index = add(Entry(block: Block(bytes), users: 1, hash: hash, next: first))
+      firstByHash[hash] = index
+    } else {
+      entries[Int(index)].users += 1
     }
-    let added = add(Entry(block: block, users: 1, hash: hash, next: first))
-    firstByHash[hash] = added
-    return (added, true)
+    recent = index
+    return (index, isNew)
+  }
+
+  private func holds(_ bytes: [UInt8], at index: UInt32) -> Bool {
+    guard let known = self[index] else { return false }
+    return known.count == bytes.count && known.holds(bytes)
   }
 
   /// Takes one user away; the head's block when that was the last one.

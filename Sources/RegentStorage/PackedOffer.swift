@@ -3,13 +3,12 @@
 import RegentLoop
 
 /// What is offered to a shard.
-struct PackedOffer {
+struct PackedOffer: ~Copyable {
   let block: Block
   let stream: BodyStream?
   let headCount: Int
-  let sharedHead: Block?
-  let sharedBytes: [UInt8]
-  let sharedHash: UInt64
+  /// The shared head's bytes: nearly always the shard has them already.
+  let sharedHead: [UInt8]
 
   /// The bytes that its block and, if it is new to the shard, its shared head take from the budget.
   let cost: Int
@@ -32,14 +31,13 @@ struct PackedOffer {
     block.append(key.bytes.span)
     block.append(head.span)
     if isPacked { body.pack(into: block) }
-    stream = isPacked ? nil : body.stream
+    let stream = isPacked ? nil : body.stream
     if let stream, !stream.charge(to: budget) { return nil }
     self.block = block
+    self.stream = stream
     headCount = head.count
-    sharedBytes = shared
-    sharedHead = shared.isEmpty ? nil : Block(shared)
-    sharedHash = shared.isEmpty ? 0 : RecordKey(shared).hash
-    sharedCost = sharedHead.map(InternedHeads.cost) ?? 0
+    sharedHead = shared
+    sharedCost = shared.isEmpty ? 0 : InternedHeads.cost(shared.count)
     cost = block.footprint + sharedCost
   }
 }
@@ -49,6 +47,7 @@ extension OfferedBody {
   fileprivate var count: Int? {
     switch self {
     case .bytes(let bytes): bytes.count
+    case .slice(let slice): slice.count
     case .slices(let slices): slices.reduce(0) { $0 + $1.count }
     case .stream(let stream): stream.isWhole ? stream.total : nil
     }
@@ -58,6 +57,7 @@ extension OfferedBody {
   fileprivate func pack(into block: Block) {
     switch self {
     case .bytes(let bytes): block.append(bytes.span)
+    case .slice(let slice): slice.withBytes { _ = block.append($0) }
     case .slices(let slices): for slice in slices { slice.withBytes { _ = block.append($0) } }
     case .stream(let stream): for slice in stream.wholeSlices { slice.withBytes { _ = block.append($0) } }
     }
@@ -67,6 +67,7 @@ extension OfferedBody {
   fileprivate var stream: BodyStream {
     switch self {
     case .bytes(let bytes): BodyStream(whole: [Slice(bytes)])
+    case .slice(let slice): BodyStream(whole: [slice])
     case .slices(let slices): BodyStream(whole: slices)
     case .stream(let stream): stream
     }

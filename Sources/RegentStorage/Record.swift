@@ -41,6 +41,7 @@ public enum StoredBody: Sendable {
 /// A body that is offered to the memory store.
 public enum OfferedBody: Sendable {
   case bytes([UInt8])
+  case slice(Slice)
   case slices([Slice])
   /// A finished stream of which nothing was dropped; a short one is packed.
   case stream(BodyStream)

@@ -119,8 +119,8 @@ struct Shard: ~Copyable, Sendable {
     table[index].keyCount = UInt32(key.bytes.count)
     table[index].headCount = UInt32(offer.headCount)
     table[index].touched = tick
-    if let shared = offer.sharedHead {
-      (table[index].sharedHead, isNewHead) = heads.intern(shared, offer.sharedBytes, hash: offer.sharedHash)
+    if !offer.sharedHead.isEmpty {
+      (table[index].sharedHead, isNewHead) = heads.intern(offer.sharedHead)
     }
     table.link(index)
     pushNewest(index)

@@ -63,6 +63,17 @@ func wayBack() {
 }
 
 @Test(
+  "names are found behind either directive, however it is spelled and whatever stands before it",
+  arguments: [
+    "private=x-a", "no-cache=x-a", "PRIVATE=\"x-a\"", "No-Cache=\"x-b, x-a\"", "private = \"x-a\"",
+    "private\t=x-a", "max-age=1,private=x-a", "stale-while-revalidate=1, no-cache=\"x-a\"",
+    "max-age=1,no-cache=x-a,a=b",
+  ])
+func spelledNames(directives: String) {
+  #expect(split("Cache-Control: \(directives)\nX-A: 1").shared == "Cache-Control: \(directives)\r\n")
+}
+
+@Test(
   "damaged blocks give no field and do not trap",
   arguments: ["", "\r\n", ":", ": x\r\n", "no colon\r\n", "\r", "\n\n\n", "::"])
 func damagedBlock(block: String) {

@@ -41,6 +41,27 @@ private let then: Int64 = 784_111_777
     ])
   func refused(_ date: String) { #expect(parse(date) == nil) }
 
+  @Test(
+    "a date as everybody writes it is read by words as it is byte by byte, and so is one that is nearly so")
+  func byWords() {
+    let seed = UInt64.random(in: 0 ... .max)
+    var random = SplitMix(seed: seed)
+    for _ in 0..<20_000 {
+      var date = Array(write(Int64.random(in: -62_167_219_200...253_402_300_799, using: &random)).utf8)
+      let whole = date
+      for _ in 0..<Int.random(in: 0...2, using: &random) {
+        let near = [
+          date[0], 0x20, 0x2F, 0x30, 0x39, 0x3A, 0x41, 0x6E, UInt8.random(in: 0...255, using: &random),
+        ]
+        date[Int.random(in: 0..<date.count, using: &random)] = near.randomElement(using: &random) ?? 0
+      }
+      var reader = DateReader(date[...])
+      let expected = reader.read(now: then)
+      #expect(HTTPDate.parse(date[...], now: then) == expected, "\(text(date)), seed \(seed)")
+      if date == whole { #expect(expected != nil) }
+    }
+  }
+
   @Test("a year of two digits is at most 50 years ahead")
   func century() {
     // Now is the 1st of January 2026.

@@ -171,6 +171,38 @@ import Testing
   }
 }
 
+@Suite struct PreparedTests {
+  private func written(_ write: (inout MessageWriter) -> Void) -> String {
+    var writer = MessageWriter()
+    write(&writer)
+    return text(writer.bytes)
+  }
+
+  @Test("a prepared line is the line; one that would split a message is nothing")
+  func lines() {
+    #expect(written { $0.line(PreparedLine(.host, Array("a:80".utf8))) } == "Host: a:80\r\n")
+    for value in ["a\r\nb", " a", "a ", "a\u{0}"] {
+      #expect(written { $0.line(PreparedLine(.via, Array(value.utf8))) }.isEmpty)
+    }
+  }
+
+  @Test(
+    "a target in its parts is written as one, or as \"/\"",
+    arguments: [
+      ("", "/a", nil, "/a"), ("/b", "/a", nil, "/b/a"), ("", "/a", "x=1", "/a?x=1"), ("", "/a", "", "/a?"),
+      ("", "", nil, "/"), ("/b", "", nil, "/b"), ("", "/a b", nil, "/"), ("", "/a", "x y", "/"),
+      ("/ b", "/a", nil, "/"),
+      ("", "/a\r\n", nil, "/"), ("", "/a#b", nil, "/"),
+    ] as [(String, String, String?, String)])
+  func targets(_ base: String, _ path: String, _ query: String?, _ target: String) {
+    let line = written {
+      $0.requestLine(
+        .get, base: Array(base.utf8), path: Array(path.utf8)[...], query: query.map { Array($0.utf8)[...] })
+    }
+    #expect(line == "GET \(target) HTTP/1.1\r\n")
+  }
+}
+
 @Suite struct ErrorTests {
   @Test("each rule has a sentence of its own")
   func sentences() {

@@ -8,6 +8,40 @@ import Testing
 
 @testable import Regent
 
+/// A provider that may answer at once; where it has to wait, it lets every request pass.
+private final class Quick: ResponseHandler {
+  let name: String
+  private let journal: Journal
+  private let sees: Bool
+  private let answer: @Sendable (Request) throws(Unhandled) -> Response?
+
+  init(
+    _ name: String, _ journal: Journal, sees: Bool,
+    _ answer: @escaping @Sendable (Request) throws(Unhandled) -> Response?
+  ) {
+    (self.name, self.journal, self.sees, self.answer) = (name, journal, sees, answer)
+  }
+
+  func performAtOnce(_ request: Request) throws(Unhandled) -> Response? {
+    journal.note("ask \(name)")
+    return try answer(request)
+  }
+
+  func perform(_ request: Request) async throws -> Response {
+    journal.note("perform \(name)")
+    throw Unhandled()
+  }
+
+  func handleAtOnce(_ response: Response, for request: Request) -> Bool {
+    journal.note("see \(name) \(response.status)")
+    return sees
+  }
+
+  func handle(_ response: Response, for request: Request) async {
+    journal.note("handle \(name) \(response.status)")
+  }
+}
+
 @Suite("A chain")
 struct ChainTests {
   private let journal = Journal()
@@ -68,6 +102,18 @@ struct ChainTests {
         "perform far", "perform no handler", "perform near", "perform origin", "handle near 203",
         "handle far 203",
       ])
+  }
+
+  @Test("who answers, passes or sees at once is not asked to wait; who cannot is", arguments: [true, false])
+  func atOnce(sees: Bool) async throws {
+    let quick = Quick("a", journal, sees: sees) { _ throws(Unhandled) in throw Unhandled(.miss) }
+    let slow = Quick("b", journal, sees: sees) { _ throws(Unhandled) in nil }
+    let last = Quick("c", journal, sees: sees) { _ throws(Unhandled) in response(200, "c") }
+    let answer = await Chain.Builder().next(quick).next(slow).next(last).build().respond(to: try request())
+    #expect(answer.text == "c")
+    let seen =
+      sees ? ["see b 200", "see a 200"] : ["see b 200", "handle b 200", "see a 200", "handle a 200"]
+    #expect(journal.all == ["ask a", "ask b", "perform b", "ask c"] + seen)
   }
 
   @Test("hands nothing back where the first provider answers, or nobody does")

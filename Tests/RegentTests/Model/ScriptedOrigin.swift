@@ -122,7 +122,7 @@ final class ScriptedOrigin: Provider {
 
   private func ask(_ request: Request) throws -> Response? {
     var writer = MessageWriter()
-    writer.head(asking: identity, request, via: Array("1.1 regent".utf8))
+    writer.head(asking: identity, request, via: PreparedLine(.via, Array("1.1 regent".utf8)))
     let question = Self.asked(writer.bytes)
     let message = script.withLock { $0.answer(question) }
     guard let status = message.status else { throw Failure.connectionRefused }
