@@ -171,6 +171,9 @@ public final class Chain: Sendable {
   }
 
   func handBack(_ response: consuming Response, _ request: Request, from index: Int) async -> Response {
+    if Invalidation.applies(method: request.method, status: UInt16(clamping: response.status)) {
+      request.renewTargets(named: response)
+    }
     for passed in links[..<index].reversed() where passed.domains.contains(number: request.domain.number) {
       guard let handler = passed.handler else { continue }
       if response.storability.keeps, response.cacheStatus.outcome != .hit {

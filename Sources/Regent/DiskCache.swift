@@ -56,9 +56,11 @@ struct DiskCache: Sendable {
   /// Tells the log and the service manager what becomes of the disk cache; for as long as the loop runs.
   func watch(on loop: EventLoop, _ log: ServerLog, _ notify: ServiceNotification) {
     Task(executorPreference: loop) {
+      var isRestored = false
       while !loop.hasEnded {
+        if !isRestored { isRestored = provider.restoreGenerations() }
         for report in store.takeReports() { tell(report, log, notify) }
-        await loop.sleep(for: .seconds(1))
+        await loop.sleep(for: isRestored ? .seconds(1) : .milliseconds(10))
       }
     }
   }

@@ -11,12 +11,20 @@ public final class DiskProvider: ResponseHandler {
   public let name = "disk"
   public let store: DiskStore
   let admission: Admission
+  // Set once, before the first request.
+  private let generations = Lock<TargetGenerations?>(nil)
 
   /// - Parameter admission: Which of the responses that may be stored are.
   public init(store: DiskStore, admission: Admission = .always) {
     self.store = store
     self.admission = admission
   }
+
+  /// Has the generations of targets outlast restarts.
+  func adopt(_ generations: TargetGenerations?) { self.generations.withLock { $0 = generations } }
+
+  /// Takes over the generations that an earlier start left, as soon as the store knows them; true when that is done.
+  func restoreGenerations() -> Bool { generations.withLock { $0 }?.restore(from: store) ?? true }
 
   // MARK: Answering
 
@@ -193,6 +201,11 @@ public final class DiskProvider: ResponseHandler {
       keep(response, request, since: mark)
     }
     for key in request.keysInvalidated(by: response) { store.invalidate(store.key(key.bytes)) }
+    if let generations = request.domain.generations {
+      // The first thing that the store does is to look for them.
+      if !generations.restore(from: store), await store.durable() { _ = generations.restore(from: store) }
+      generations.keep(in: store)
+    }
     if store.owesRemovals { _ = await store.durable() }
   }
 }

@@ -24,7 +24,8 @@ public final class Domain: Sendable {
 
   init(
     number: Int, name: String, policy: CachePolicy, keyPrefix: [UInt8], keyRules: KeyRules = KeyRules(),
-    names: DomainNames = DomainNames(), upgrades: [String] = []
+    names: DomainNames = DomainNames(), upgrades: [String] = [],
+    generations: TargetGenerations = TargetGenerations()
   ) {
     self.names = names
     self.upgrades = upgrades
@@ -36,7 +37,7 @@ public final class Domain: Sendable {
     self.keyRules = keyRules
     // What is never stored needs no key, and goes to the origin as it came.
     hasKeyRules = !keyRules.isPlain && policy.kind != .networkOnly
-    generations = keyRules.fields.isEmpty ? nil : TargetGenerations()
+    self.generations = keyRules.fields.isEmpty ? nil : generations
   }
 
   /// What the key of a request begins with: the domain's prefix, and in a private one the partition of those who
@@ -50,7 +51,9 @@ public final class Domain: Sendable {
   }
 
   /// The domain of a configuration's entry.
-  convenience init(number: Int, _ entry: RegentConfig.Domain) {
+  convenience init(
+    number: Int, _ entry: RegentConfig.Domain, generations: TargetGenerations = TargetGenerations()
+  ) {
     var prefix: [UInt8] = []
     if let upstream = entry.upstream {
       CacheKey.append(
@@ -64,7 +67,7 @@ public final class Domain: Sendable {
     if policy.scope == .private { CacheKey.append(component: "private".utf8, onto: &prefix) }
     self.init(
       number: number, name: entry.name, policy: policy, keyPrefix: prefix, keyRules: KeyRules(entry),
-      names: DomainNames(entry), upgrades: entry.upgrade)
+      names: DomainNames(entry), upgrades: entry.upgrade, generations: generations)
   }
 }
 

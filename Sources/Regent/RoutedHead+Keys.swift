@@ -63,23 +63,3 @@ extension Domain {
     return (rewritten, query)
   }
 }
-
-/// How often targets were invalidated, for keys that hold more than the target: an unsafe request does not know all of
-/// those, so it makes them all unfindable instead (RFC 9111 section 4.4). Several targets may share a count: then one
-/// loses what is stored for it with the other.
-final class TargetGenerations: Sendable {
-  private static let places = 1024
-  private let counts = Lock<[UInt32]>(Array(repeating: 0, count: places))
-
-  /// What tells the target's keys from those before its last invalidation.
-  func current(of target: [UInt8]) -> [UInt8] {
-    let count = counts.withLock { $0[Self.place(target)] }
-    return (0..<CacheKey.generationCount).map { UInt8(truncatingIfNeeded: count >> (8 * $0)) }
-  }
-
-  func invalidate(_ target: [UInt8]) {
-    counts.withLock { $0[Self.place(target)] &+= 1 }
-  }
-
-  private static func place(_ target: [UInt8]) -> Int { Int(RecordKey(target).hash % UInt64(places)) }
-}

@@ -130,6 +130,31 @@ struct DiskTests {
     for round in 1...5 { #expect(try last.get("/\(round)").isHit == false) }
   }
 
+  @Test("what a POST made untrue for all values of a keyed field stays so after kills, and the rest is found")
+  func generations() throws {
+    let version = Shared(0)
+    let stage = try DiskStage(set: [Setting.domain("key-fields", "X-Kind")]) { request, connection in
+      if request.method == "POST" { version.increment() }
+      try connection.answer(200, ["Cache-Control: max-age=600"], "version \(version.value)")
+    }
+    for round in 0..<4 {
+      let daemon = try stage.start()
+      #expect(try eventually { try daemon.disk("recovering") == 0 })
+      for kind in ["a", "b"] {
+        let response = try daemon.get("/x", ["X-Kind: \(kind)"])
+        #expect(response.text == "version \(round)" && !response.isHit, "\(response.head.raw)")
+        let other = try daemon.get("/y", ["X-Kind: \(kind)"])
+        #expect(other.isHit == (round > 0) && other.text == "version 0", "\(other.head.raw)")
+      }
+      #expect(try eventually { try daemon.disk("entries") >= 2 * (round + 2) })
+      let client = try daemon.connect()
+      try client.request("POST", "/x", ["Content-Length: 0"])
+      _ = try client.response()
+      daemon.process.kill()
+      try stage.forgetStarts()
+    }
+  }
+
   @Test("a stale response is served from the disk when the origin is gone, also after a restart")
   func offline() throws {
     let stage = try DiskStage { _, connection in

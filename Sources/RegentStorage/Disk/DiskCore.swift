@@ -23,6 +23,8 @@ final class DiskCore: Sendable {
   private let writes = Atomic<Bool>(true)
   /// Whether all that the directory holds can be found: it is open, and looked through.
   let isSettled = Atomic<Bool>(false)
+  /// Whether the directory is open, and what its owner kept there known.
+  let isOpen = Atomic<Bool>(false)
   /// The latest wall time, in seconds since 1970, at which a record was written.
   let newestWall = Atomic<Int64>(0)
   /// The time of the log, as entries count it.

@@ -66,6 +66,7 @@ struct DiskEngine: Sendable {
     core.lastStep.store(clock.now, ordering: .relaxed)
     let (work, isMore) = core.queue.take(2 << 20)
     if !isOpen, core.mayWrite(now) { open() }
+    core.isOpen.store(isOpen, ordering: .releasing)
     keep(work)
     recoverSome()
     for job in work.jobs { run(job) }
@@ -98,6 +99,7 @@ struct DiskEngine: Sendable {
     core.figures.withLock { $0.removals += work.removals.count }
     let areRemovalsKept = keepAll()
     let isKept = keepMemos() && areRemovalsKept
+    if isKept { core.queue.keptRemovals() }
     for barrier in work.barriers { barrier.resume(isKept) }
   }
 
@@ -118,7 +120,6 @@ struct DiskEngine: Sendable {
     do throws(SystemError) {
       try journal.append(entries, instance: identity.instance, device: device)
       unkept = []
-      core.queue.keptRemovals()
       return true
     } catch {
       core.writeFailed(error, now)

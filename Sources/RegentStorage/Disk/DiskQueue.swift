@@ -46,7 +46,7 @@ final class DiskQueue: Sendable {
     var isClosed = false
     /// Whether the writer has jobs in hand; until it comes for more.
     var isWorking = false
-    /// Removals that were handed over, that the writer took, and that are on the disk.
+    /// Removals and memos that were handed over, that the writer took, and that are on the disk.
     var removals = 0
     var takenRemovals = 0
     var keptRemovals = 0
@@ -88,7 +88,10 @@ final class DiskQueue: Sendable {
 
   /// A memo was changed.
   func memo(_ name: String) {
-    state.withLock { $0.work.memos.append(name) }
+    state.withLock { state in
+      state.work.memos.append(name)
+      state.removals += 1
+    }
     wake()
   }
 

@@ -187,6 +187,9 @@ public final class DiskStore: Sendable {
     !core.isSettled.load(ordering: .acquiring) || core.index.holds(key.hash)
   }
 
+  /// Whether the directory is open: from then on ``memo(_:)`` knows what is there.
+  public var isOpen: Bool { core.isOpen.load(ordering: .acquiring) }
+
   /// Whether there are removals that ``durable()`` would wait for.
   public var owesRemovals: Bool { core.queue.owesRemovals }
 
