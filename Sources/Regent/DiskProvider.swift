@@ -40,9 +40,14 @@ public final class DiskProvider: ResponseHandler {
     guard let record = Self.preferred(records), let head = RecordHead(record.head) else {
       throw await unselected(key, mark, request)
     }
-    let stored = StoredResponse(
+    var stored = StoredResponse(
       metadata: head.metadata, fields: .stored(shared: nil, own: head.lines), body: record.responseBody,
       mark: mark, detail: .disk, source: record)
+    // A damaged beginning is a miss; further on the connection could only be cut.
+    if case .file(let body) = stored.body, request.method == .get, !request.routed.isConditional {
+      guard let opened = await body.opened() else { throw Unhandled(.miss, mark: mark) }
+      stored.body = .file(opened)
+    }
     // RFC 9111 section 4.2.3 trusts the clock; one that went back a day behind what was written knows no ages.
     guard store.mayTrust(wall: request.wall) else {
       throw Unhandled(because: .clockWentBack, candidate: stored.candidate)

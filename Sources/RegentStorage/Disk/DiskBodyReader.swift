@@ -24,6 +24,8 @@ public final class DiskBodyReader: Sendable {
     var lead: (number: Int, lead: DiskLead, bytes: Slice)?
     /// The block that was read into last, for the next read if nobody else has it any more.
     var spare: Block?
+    /// The first bytes, where they were read before.
+    var opening: Slice?
   }
   private enum Loaded: Sendable {
     case bytes(DiskLead, lead: Slice, Slice)
@@ -40,13 +42,16 @@ public final class DiskBodyReader: Sendable {
   /// How many bytes are read at once, at most; rounded to whole blocks.
   static let window = 256 << 10
 
-  init(_ source: Source, _ range: Range<Int>, entry: DiskEntry, core: DiskCore) {
+  init(
+    _ source: Source, _ range: Range<Int>, opening: Slice? = nil, entry: DiskEntry, core: DiskCore
+  ) {
     (self.source, end, self.entry, self.core) = (source, range.upperBound, entry, core)
-    place = Lock(Place(position: range.lowerBound))
+    place = Lock(Place(position: range.lowerBound, opening: opening))
   }
 
   /// The next bytes; nil at the end. Damage and trouble end it with `.aborted`, after all that was good was read.
   public func next(upTo limit: Int = .max) async throws(BodyFailure) -> Slice? {
+    if let opening = opening(limit) { return opening }
     let position = place.withLock { $0.position }
     guard position < end, let (number, part) = try await part(at: position) else { return nil }
     return try await read(position, number, part, limit)
@@ -55,6 +60,7 @@ public final class DiskBodyReader: Sendable {
   /// The next bytes, where they lie in a file if they may be sent from there: they are in the page cache, and were
   /// verified since the start, which is enough with `verify` once.
   public func nextOrFile(upTo limit: Int = .max) async throws(BodyFailure) -> DiskBytes? {
+    if let opening = opening(limit) { return .slice(opening) }
     let position = place.withLock { $0.position }
     guard position < end, let (number, part) = try await part(at: position) else { return nil }
     if core.options.verify == .once, let file = file(position, part, limit) {
@@ -62,6 +68,24 @@ public final class DiskBodyReader: Sendable {
       return .file(file)
     }
     return try await read(position, number, part, limit).map(DiskBytes.slice)
+  }
+
+  /// The first bytes, once, if they are here.
+  private func opening(_ limit: Int) -> Slice? {
+    place.withLock { place in
+      guard let opening = place.opening, opening.count <= limit else { return nil }
+      place.opening = nil
+      place.position += opening.count
+      return opening
+    }
+  }
+
+  /// Whether the next bytes can be sent from where they lie.
+  var isAtFile: Bool {
+    guard core.options.verify == .once, case .parts(let parts) = source, let part = parts.first else {
+      return false
+    }
+    return place.withLock { $0.position } == 0 && file(0, part, .max) != nil
   }
 
   /// Takes back so many of the last bytes: they are handed out again.

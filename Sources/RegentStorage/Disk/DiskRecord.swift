@@ -55,12 +55,34 @@ public struct DiskStoredBody: Sendable {
   let parts: [DiskPart]
   let entry: DiskEntry
   let core: DiskCore
+  /// Its first bytes, where they were read already.
+  private var opening: Slice?
+
+  init(count: Int, parts: [DiskPart], entry: DiskEntry, core: DiskCore) {
+    (self.count, self.parts, self.entry, self.core) = (count, parts, entry, core)
+  }
 
   /// A reader of a part of the body; of all of it, unless told otherwise.
   public func makeReader(_ range: Range<Int>? = nil) -> DiskBodyReader {
+    let isWhole = range == nil
     let range = range ?? 0..<count
     precondition(range.lowerBound >= 0 && range.upperBound <= count, "a reader stays within its body")
-    return DiskBodyReader(.parts(parts), range, entry: entry, core: core)
+    return DiskBodyReader(
+      .parts(parts), range, opening: isWhole ? opening : nil, entry: entry, core: core)
+  }
+
+  /// The same body, whose first bytes were read and found good; nil where they could not be: then nothing was promised
+  /// yet to whoever asks for it.
+  public func opened() async -> DiskStoredBody? {
+    let reader = makeReader()
+    if reader.isAtFile { return self }
+    var opened = self
+    do throws(BodyFailure) {
+      opened.opening = try await reader.next()
+    } catch {
+      return nil
+    }
+    return opened
   }
 }
 
