@@ -27,6 +27,7 @@ extension DiskStatistics {
     json.value("read-errors", readErrors)
     json.value("write-errors", writeErrors)
     json.value("slow-reads", slowReads)
+    json.value("file-bytes", fileBytes)
     json.value("timeouts", timeouts)
     json.value("stuck-reads", stuckReads)
     json.value("queued-bytes", queuedBytes)

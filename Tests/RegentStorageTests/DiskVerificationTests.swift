@@ -55,6 +55,7 @@ import Testing
     // Its first and its last block were verified whole.
     let again = try await read(stored.makeReader(70_000..<510_000))
     #expect(again.bytes == Array(body[70_000..<510_000]) && again.inFiles == again.bytes.count)
+    #expect(store.statistics.fileBytes == 440_000)
     let all = try await read(stored.makeReader())
     #expect(all.bytes == body && all.inFiles < body.count)
     for range in [0..<3_000_000, 1..<2_999_999, 1_048_575..<1_048_577] {

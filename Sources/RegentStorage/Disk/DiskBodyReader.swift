@@ -65,6 +65,7 @@ public final class DiskBodyReader: Sendable {
     guard position < end, let (number, part) = try await part(at: position) else { return nil }
     if core.options.verify == .once, let file = file(position, part, limit) {
       place.withLock { $0.position += file.count }
+      core.figures.withLock { $0.fileBytes += file.count }
       return .file(file)
     }
     return try await read(position, number, part, limit).map(DiskBytes.slice)

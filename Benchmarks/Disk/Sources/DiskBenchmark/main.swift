@@ -55,11 +55,26 @@ func hits(_ work: Workload, _ rounds: Int) async throws {
       found += 1
     }
   }
-  let cost = begin.elapsed
-  print(
-    "hits of \(work.size): \(found) of \(rounds), \((cost.processor / Double(rounds) * 1e6).rounded(3)) us each"
-  )
+  let cost = begin.elapsed.processor / Double(rounds)
   store.close(clock: .read())
+  let bare = try reads(work, rounds)
+  print(
+    "hits of \(work.size): \(found) of \(rounds), \((cost * 1e6).rounded(3)) us each; a bare read \((bare * 1e6).rounded(3)) us"
+  )
+}
+
+/// Reads as many bytes from places in the first segment; the seconds of processor time that one read takes.
+func reads(_ work: Workload, _ rounds: Int) throws -> Double {
+  let file = try Folder.open(work.path).folder("v1").file("1.segment", .reading)
+  let count = work.size + 512
+  let places = max(1, min(work.count, try file.size().length / count - 1))
+  var block = Block(capacity: count)
+  let begin = Meter.read()
+  for round in 0..<rounds {
+    if !block.reuse() { block = Block(capacity: count) }
+    _ = try file.read(count, at: (round &* 7919) % places * count, into: block, waits: false)
+  }
+  return begin.elapsed.processor / Double(rounds)
 }
 
 /// Reads whole bodies, again and again.
