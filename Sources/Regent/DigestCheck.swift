@@ -15,16 +15,17 @@ final class DigestCheck {
   /// Whether the content was found to be something else.
   private(set) var isRefuted = false
 
-  /// Nil where the response says nothing that can be checked.
-  init?(_ fields: Fields, status: Int) {
-    expected = ExpectedDigest.all(in: fields, status: status)
-    if expected.isEmpty { return nil }
+  private init(_ expected: [ExpectedDigest]) { self.expected = expected }
+
+  /// The check of a response with these fields; nil where they say nothing that can be checked, as nearly always.
+  static func of(_ fields: Fields, status: Int) -> DigestCheck? {
+    let expected = ExpectedDigest.all(in: fields, status: status)
+    return expected.isEmpty ? nil : DigestCheck(expected)
   }
 
-  convenience init?(_ head: ResponseHead, _ framing: BodyFraming) {
+  static func of(_ head: ResponseHead, _ framing: BodyFraming) -> DigestCheck? {
     // A 304, and the answer to a HEAD, have digests of content that they do not carry.
-    if framing == .none { return nil }
-    self.init(head.fields, status: head.status)
+    framing == .none ? nil : of(head.fields, status: head.status)
   }
 
   /// The body of a response that would be stored: checked if it is here, else marked to be checked as it arrives.
@@ -41,7 +42,7 @@ final class DigestCheck {
   static func admits(whole slices: [Slice], _ fields: Fields, _ request: Request, on loop: EventLoop) async
     -> Bool
   {
-    guard let digests = DigestCheck(fields, status: 200), await !digests.match(slices, on: loop) else {
+    guard let digests = of(fields, status: 200), await !digests.match(slices, on: loop) else {
       return true
     }
     request.meters.note(.digestMismatch)

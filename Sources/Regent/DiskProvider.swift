@@ -148,22 +148,15 @@ public final class DiskProvider: ResponseHandler {
     _ stream: BodyStream, _ key: RecordKey, _ variant: UInt32, _ head: [UInt8], since mark: RemovalMark?
   ) {
     guard let loop = EventLoop.current, !stream.isRefuted, stream.expected ?? 0 <= store.maxObject,
-      let fill = store.fill(key, variant: variant, since: mark), let reader = stream.makeReader()
+      let fill = store.fill(key, variant: variant, since: mark), let spill = stream.spill(to: fill)
     else { return }
     Task(executorPreference: loop) {
-      defer { reader.leave() }
-      do {
-        while let slices = try await reader.next(upTo: 1 << 20) {
-          for slice in slices {
-            guard case .accepted = await fill.append(slice) else { return fill.fail() }
-          }
-        }
-        if stream.isFinished { _ = fill.commit(head: head) } else { fill.fail() }
-      } catch {
-        fill.fail()
-      }
+      if await spill.run(patience: Self.patience, on: loop) { _ = fill.commit(head: head) }
     }
   }
+
+  /// How long the disk may take for four extents of a body that waits for it.
+  private static let patience = Duration.seconds(5)
 
   /// A stored response with what a 304 said of it: its head is written anew, and its body stays where it is. False
   /// where it is not this one that was confirmed.

@@ -81,7 +81,7 @@ public final class UpstreamProvider: Provider {
       if head.status == 101 { return try tunnel(request, connection, head) }
       try Self.checkAsked(head, request)
       let framing = try Self.framing(head, request.method)
-      let digests = DigestCheck(head, framing)
+      let digests = DigestCheck.of(head, framing)
       let body = try self.body(connection, head, framing)
       let received = Received(
         head, requestTime: requestTime, responseTime: responseTime, digests: digests)

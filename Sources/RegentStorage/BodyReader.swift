@@ -1,5 +1,6 @@
 // One reader of a body. While the body grows it is listed with the body, so that nothing it needs is dropped; once the
-// body is whole and kept it reads from a copy of the list of chunks, without the body's lock.
+// body is whole and kept it reads from a copy of the list of chunks, without the body's lock. What was dropped because it is
+// on the disk is read from there, until the reader is back where memory begins.
 
 public import RegentLoop
 
@@ -13,6 +14,8 @@ public final class BodyReader: Sendable {
   private struct Place: Sendable {
     var cursor = BodyCursor()
     var source: Source
+    /// A reader of the extent that was read last.
+    var disk: (part: DiskPart, reader: DiskBodyReader, position: Int)?
   }
   private enum Source: Sendable {
     case live(Int)
@@ -46,18 +49,29 @@ public final class BodyReader: Sendable {
     upTo bytes: Int = .max, maxSlices: Int = 16
   ) async throws(BodyFailure) -> [Slice]? {
     while true {
-      switch try available(upTo: bytes, maxSlices: maxSlices) {
+      switch look(bytes, maxSlices) {
       case .slices(let slices): return slices
+      case .stored(let stretch): return [try await read(stretch, bytes)]
       case .end: return nil
+      case .failed(let failure): throw failure
       case .none: guard await waitForBytes() else { throw .cancelled }
       }
     }
   }
 
-  /// What can be had without waiting.
+  /// What can be had without waiting; nothing where it is on the disk.
   public func available(
     upTo bytes: Int = .max, maxSlices: Int = 16
   ) throws(BodyFailure) -> BodyBytes {
+    switch look(bytes, maxSlices) {
+    case .slices(let slices): return .slices(slices)
+    case .end: return .end
+    case .none, .stored: return .none
+    case .failed(let failure): throw failure
+    }
+  }
+
+  private func look(_ bytes: Int, _ maxSlices: Int) -> BodyState.Taken {
     let step = place.withLock { place in
       switch place.source {
       case .left: BodyStep<BodyState.Taken>(.failed(.cancelled))
@@ -66,18 +80,13 @@ public final class BodyReader: Sendable {
       }
     }
     step.wakes.resume()
-    switch step.result {
-    case .slices(let slices): return .slices(slices)
-    case .end: return .end
-    case .none: return .none
-    case .failed(let failure): throw failure
-    }
+    return step.result
   }
 
   /// Ends the reading; the body no longer waits for this reader.
   public func leave() {
     let index = place.withLock { place -> Int? in
-      defer { place.source = .left }
+      defer { (place.source, place.disk) = (.left, nil) }
       if case .live(let index) = place.source { return index } else { return nil }
     }
     guard let index else { return }
@@ -107,6 +116,40 @@ public final class BodyReader: Sendable {
       let taken = BodyReader.take(from: state.chunks, &place.cursor, bytes, maxSlices)
       return BodyStep(taken, state.removeReader(reader))
     }
+  }
+
+  /// Reads from the disk, up to the end of a block: only whole blocks can be verified, and a reader holds one at a time.
+  private func read(_ stretch: BodyStretch, _ limit: Int) async throws(BodyFailure) -> Slice {
+    let (position, reader) = place.withLock { place in
+      let position = place.cursor.position
+      if let disk = place.disk, disk.position == position, position < disk.part.end {
+        return (position, disk.reader)
+      }
+      let range = position..<stretch.part.end
+      let reader = DiskBodyReader(.parts([stretch.part]), range, entry: .empty, core: stretch.core)
+      place.disk = (stretch.part, reader, position)
+      return (position, reader)
+    }
+    let block = DiskFormat.block - (position - stretch.part.start) % DiskFormat.block
+    guard let slice = try await reader.next(upTo: max(1, min(limit, block, stretch.end - position))) else {
+      throw .aborted
+    }
+    try move(by: slice.count)
+    return slice
+  }
+
+  private func move(by count: Int) throws(BodyFailure) {
+    let wakes = place.withLock { place -> Wakes? in
+      // It may have left meanwhile.
+      guard case .live(let index) = place.source else { return nil }
+      place.cursor.position += count
+      place.disk?.position += count
+      let position = place.cursor.position
+      if let part = place.disk?.part, position >= part.end { place.disk = nil }
+      return stream.state.withLock { $0.readStored(index, to: position) }
+    }
+    guard let wakes else { throw .cancelled }
+    wakes.resume()
   }
 
   private func waitForBytes() async -> Bool {

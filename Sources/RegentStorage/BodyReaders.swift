@@ -66,6 +66,15 @@ struct BodyReaders: Sendable {
     findSlowest()
   }
 
+  /// The others go on without this one.
+  mutating func leaveBehind(_ index: Int) {
+    guard entries[index].isLive else { return }
+    entries[index].isLive = false
+    entries[index].isBehind = true
+    live -= 1
+    if entries[index].position == slowest { leaveSlowest() }
+  }
+
   func isBehind(_ index: Int) -> Bool { entries[index].isBehind }
 
   private mutating func leaveSlowest() {
@@ -131,6 +140,12 @@ struct Wakes: Sendable {
 
   mutating func complete(_ one: Parked<BodyCompletion>, _ with: BodyCompletion) {
     completed.append((one, with))
+  }
+
+  mutating func add(_ others: Wakes) {
+    if let one = others.first { wake(one) }
+    more += others.more
+    completed += others.completed
   }
 
   func resume() {

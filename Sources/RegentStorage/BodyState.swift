@@ -12,12 +12,14 @@ struct BodyState: Sendable {
     case failed(BodyFailure)
   }
 
-  private let window: Int
+  let window: Int
   var chunks = BodyChunks()
   var end = End.open
   var readers = BodyReaders()
   /// Whether a keeper forbids dropping.
   var isKept = false
+  /// What of the body lies on the disk, too; nil where nobody writes it there.
+  var extents: BodyExtents?
   private var limit = Int.max
   /// The limit that a keeper was dismissed at.
   private var dismissedAt: Int?
@@ -44,8 +46,9 @@ struct BodyState: Sendable {
   /// Whether the body is finished and will stay whole in memory.
   var isSettled: Bool { isKept && end == .finished }
   private var isAbandoned: Bool { wasWanted && !isKept && readers.live == 0 }
-  private var hasRoom: Bool { held < window }
-  private var held: Int { chunks.end - (readers.live > 0 ? readers.slowest : chunks.start) }
+  private var hasRoom: Bool { extents.map { $0.hasRoom(self) } ?? (chunks.end - read < window) }
+  /// What the slowest reader has read.
+  var read: Int { readers.live > 0 ? readers.slowest : chunks.start }
 
   /// How many wait for the end.
   var awaitingCount: Int { awaiting.count }
@@ -88,6 +91,7 @@ struct BodyState: Sendable {
   private mutating func add(_ slice: Slice, _ before: Wakes) -> BodyStep<Appended> {
     guard !isAbandoned else { return BodyStep(.done(.abandoned), before) }
     guard isKept || hasRoom else { return BodyStep(.done(.full), before) }
+    if !isKept, let extents, extents.isFull(self) { giveBack(chunks.drop(before: needed)) }
     let saved = chunks.append(slice)
     // Without a keeper the chunk was not paid for.
     if isKept { giveBack(saved) }
@@ -103,7 +107,11 @@ struct BodyState: Sendable {
     if wanted == .finished || wanted == .refuted, let expected, expected != chunks.end {
       end = .failed(chunks.end < expected ? .originClosedEarly : .malformed)
     }
-    if isSettled { giveBack(chunks.tightenLast()) }
+    if isSettled {
+      giveBack(chunks.tightenLast())
+      // Nobody will read it from there, and its segments must not be held for as long as it is kept.
+      extents = nil
+    }
     var wakes = end == .finished ? Wakes() : dismissKeeper()
     readers.wakeAll(into: &wakes)
     wakes.wakeWriter(&writer)
@@ -125,9 +133,9 @@ struct BodyState: Sendable {
 
   // MARK: The readers' events
 
-  /// A reader came; nil when it is too late for the first byte.
+  /// A reader came; nil when the first byte is gone.
   mutating func addReader() -> Int? {
-    guard chunks.start == 0 else { return nil }
+    guard chunks.start <= extents?.end ?? 0 else { return nil }
     wasWanted = true
     return readers.add()
   }
@@ -137,6 +145,7 @@ struct BodyState: Sendable {
     _ reader: Int, _ cursor: inout BodyCursor, upTo limit: Int, maxSlices: Int
   ) -> BodyStep<Taken> {
     guard !readers.isBehind(reader) else { return BodyStep(.failed(.outpaced)) }
+    if cursor.position < chunks.start { return BodyStep(stored(at: cursor.position)) }
     let slices = chunks.take(&cursor, upTo: limit, maxSlices: maxSlices)
     guard slices.isEmpty else {
       readers.move(reader, to: cursor.position)
@@ -151,6 +160,8 @@ struct BodyState: Sendable {
 
   enum Taken {
     case slices([Slice])
+    /// The bytes are on the disk alone.
+    case stored(BodyStretch)
     case end, none
     case failed(BodyFailure)
   }
@@ -167,6 +178,7 @@ struct BodyState: Sendable {
   /// A reader left.
   mutating func removeReader(_ reader: Int) -> Wakes {
     readers.remove(reader)
+    if extents?.reader == reader { extents?.reader = nil }
     return dropRead()
   }
 
@@ -174,20 +186,27 @@ struct BodyState: Sendable {
   /// the writer was a while ago has taken less than a window in all that time: the others go on without it.
   mutating func whilePassed() -> Wakes {
     defer { pace = chunks.end }
-    guard !isKept, end == .open, writer != nil, let pace, readers.slowest < pace, readers.parked > 0 else {
-      return Wakes()
-    }
+    // Where a body is written to the disk it is that for which the writer waits.
+    guard !isKept, end == .open, extents?.isOpen != true, writer != nil, let pace, readers.slowest < pace,
+      readers.parked > 0
+    else { return Wakes() }
     readers.leaveBehind(before: pace)
     return dropRead()
   }
 
   /// Drops what nobody needs any more, and lets the writer go on.
-  private mutating func dropRead() -> Wakes {
+  mutating func dropRead() -> Wakes {
     var wakes = Wakes()
     guard !isKept, wasWanted else { return wakes }
-    giveBack(chunks.drop(before: readers.live > 0 ? readers.slowest : chunks.end))
+    giveBack(chunks.drop(before: needed))
     if hasRoom || isAbandoned { wakes.wakeWriter(&writer) }
     return wakes
+  }
+
+  /// Where what must stay in memory begins.
+  private var needed: Int {
+    let read = readers.live > 0 ? readers.slowest : chunks.end
+    return extents.map { $0.needed(self, read: read) } ?? read
   }
 
   // MARK: The keeper's events

@@ -94,7 +94,7 @@ public final class BodyStream: Sendable {
 
   // MARK: Reading
 
-  /// A reader from the first byte on; nil when bytes were already dropped.
+  /// A reader from the first byte on; nil when bytes were already dropped that are not on the disk either.
   public func makeReader() -> BodyReader? {
     state.withLock { state -> BodyReader.Start? in
       if state.isSettled { return .settled(state.chunks) }

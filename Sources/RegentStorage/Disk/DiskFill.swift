@@ -16,8 +16,10 @@ public final class DiskFill: Sendable {
     var parts: [DiskPart] = []
     var end: End?
     var waiting: [Parked<Bool>] = []
+    /// The body that is told what may be read.
+    weak var stream: BodyStream?
   }
-  private let core: DiskCore
+  let core: DiskCore
   private let key: RecordKey
   private let variant: UInt32
   private let mark: RemovalMark
@@ -119,13 +121,20 @@ public final class DiskFill: Sendable {
   public func fail() { end(.failed) }
 
   private func end(_ end: End) {
-    let waiting = state.withLock { state in
+    let (waiting, stream) = state.withLock { state in
       if state.end == nil { state.end = end }
       defer { state.waiting = [] }
-      return state.waiting
+      return (state.waiting, state.stream)
     }
     for one in waiting { one.resume(true) }
+    stream?.spillEnded()
   }
+
+  /// Tells a body from now on how much of it may be read here.
+  func follow(_ stream: BodyStream) { state.withLock { $0.stream = stream } }
+
+  /// The length in bytes of what is written at once.
+  var extentSize: Int { core.options.extentSize }
 
   // MARK: The writer's side
 
@@ -135,13 +144,14 @@ public final class DiskFill: Sendable {
   func placed(_ piece: DiskPiece) { state.withLock { $0.pieces.append(piece) } }
 
   func written(_ piece: DiskPiece, _ segment: DiskSegment) {
-    let waiting = state.withLock { state in
-      let start = state.parts.last?.end ?? 0
-      state.parts.append(DiskPart(segment: segment, piece: piece, start: start))
+    let (waiting, part, stream) = state.withLock { state in
+      let part = DiskPart(segment: segment, piece: piece, start: state.parts.last?.end ?? 0)
+      state.parts.append(part)
       defer { state.waiting = [] }
-      return state.waiting
+      return (state.waiting, part, state.stream)
     }
     for one in waiting { one.resume(true) }
+    stream?.stored(part)
   }
 
   func finished() { end(.whole) }
