@@ -72,7 +72,7 @@ private struct Ingredients {
 @Test("a key of any domain is taken apart into what it was made of")
 func keyParts() {
   var random = SplitMix(state: 20_261_121)
-  var private_ = 0
+  var ownPartition = 0
   for _ in 0..<50_000 {
     let ingredients = Ingredients.random(&random)
     let found = CacheKeyParts(ingredients.key)
@@ -80,9 +80,9 @@ func keyParts() {
       Issue.record("seed 20261121: \(String(describing: found)) of \(ingredients.parts)")
       return
     }
-    if found?.credentials != nil { private_ += 1 }
+    if found?.credentials != nil { ownPartition += 1 }
   }
-  #expect(private_ > 10_000)
+  #expect(ownPartition > 10_000)
 }
 
 @Test("bytes that are no key are none: each that is read is written in exactly this way")
