@@ -160,6 +160,14 @@ import Testing
       Issue.record("a large body is in memory")
       return
     }
+    // What was read before it was promised is handed out once, in pieces of any length.
+    for limit in [1000, 50_000, 1 << 20] {
+      let reader = try #require(await body.opened()).makeReader()
+      var read: [UInt8] = []
+      #expect(try await reader.next(upTo: 700)?.count == 700)
+      while let slice = try await reader.next(upTo: limit) { read += slice.bytes }
+      #expect(read == pattern(700..<1_000_000))
+    }
     for range in [0..<1, 65_535..<65_537, 262_143..<600_001, 999_999..<1_000_000] {
       let reader = body.makeReader(range)
       var read: [UInt8] = []

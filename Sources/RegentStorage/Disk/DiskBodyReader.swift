@@ -74,10 +74,11 @@ public final class DiskBodyReader: Sendable {
   /// The first bytes, once, if they are here.
   private func opening(_ limit: Int) -> Slice? {
     place.withLock { place in
-      guard let opening = place.opening, opening.count <= limit else { return nil }
-      place.opening = nil
-      place.position += opening.count
-      return opening
+      guard let opening = place.opening else { return nil }
+      let count = min(opening.count, limit)
+      place.opening = count < opening.count ? opening.dropping(count) : nil
+      place.position += count
+      return opening.first(count)
     }
   }
 
