@@ -10,7 +10,7 @@ extension Request {
   /// Whether the response to another request for the same could answer this one, and the other way round. Ranges ask for
   /// too many different things, and what must not be stored must not be shared.
   var mayFly: Bool {
-    method == .get && body == nil && forwarded != .bypass && forwarded != .method
+    method == .get && !hasBody && forwarded != .bypass && forwarded != .method
       && missing == nil && candidate?.parts == nil && !directives.noStore && !directives.onlyIfCached
       && domain.policy.kind != .networkOnly && !fields.contains(.range)
   }

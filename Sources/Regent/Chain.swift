@@ -11,12 +11,17 @@ public final class Chain: Sendable {
   // A class: each request that passes refers to it, where a copy would refer to all that it holds.
   final class Link: Sendable {
     let provider: any Provider
-    let handler: (any ResponseHandler)?
+    /// Whether it wants to see responses, and then who: one who sees none where it does not. To ask an optional one
+    /// would copy it.
+    let sees: Bool
+    let handler: any ResponseHandler
     let domains: RequestDomain
 
     init(_ provider: any Provider, _ domains: RequestDomain) {
       self.provider = provider
-      handler = provider as? any ResponseHandler
+      let handler = provider as? any ResponseHandler
+      sees = handler != nil
+      self.handler = handler ?? Nobody()
       self.domains = domains
     }
   }
@@ -64,16 +69,42 @@ public final class Chain: Sendable {
 
   /// The answer to a request. Never fails: what goes wrong becomes an answer that says so.
   public func respond(to request: Request) async -> Response {
+    var word = Word.none
+    if let response = respondAtOnce(to: request, &word) { return response }
+    return await respond(to: request, having: word)
+  }
+
+  /// The answer of the first provider, where it has one at once: most hits need no more. What else it said is the word
+  /// with which ``respond(to:having:)`` goes on.
+  func respondAtOnce(to request: Request, _ word: inout Word) -> Response? {
+    guard let first = links.first, first.domains.contains(number: request.domain.number),
+      request.routed.refusal == nil, request.candidate == nil
+    else { return nil }
+    do throws(Unhandled) {
+      guard let response = try first.provider.performAtOnce(request) else { return nil }
+      request.meters.providers[0].answered.add(1)
+      if response.revalidation != nil { revalidate(behind: response, request, from: 0) }
+      return response
+    } catch {
+      word = .unhandled(error)
+      return nil
+    }
+  }
+
+  /// The answer to a request of which the first provider may have said something already.
+  func respond(to request: Request, having heard: consuming Word) async -> Response {
     var request = request
     var standing = Standing.single
     if let refusal = request.routed.refusal { return refusal.response(to: request) }
     for index in links.indices where links[index].domains.contains(number: request.domain.number) {
-      var word = Word.none
+      var word = heard
+      heard = .none
       if let response = await ask(links[index], request, &word) {
         request.meters.providers[index].answered.add(1)
         if index == 0, response.revalidation == nil { return response }
         let isTrouble = response.isTrouble
-        return settle(standing, await finish(response, request, from: index), isTrouble: isTrouble, request)
+        let finished = await finish(consume response, request, from: index)
+        return settle(standing, finished, isTrouble: isTrouble, request)
       }
       guard case .unhandled(let unhandled) = word else {
         request.meters.providers[index].errors.add(1)
@@ -82,7 +113,7 @@ public final class Chain: Sendable {
       request.meters.providers[index].passed.add(1)
       let asked = request
       request = request.learning(unhandled)
-      guard case .single = standing, links[index].handler != nil, request.mayFly else { continue }
+      guard case .single = standing, links[index].sees, request.mayFly else { continue }
       switch flights.begin(request, hasLookedAgain: false) {
       case .leads(let ticket): standing = .leads(ticket)
       case .unshared: standing = .unshared
@@ -93,7 +124,7 @@ public final class Chain: Sendable {
   }
 
   /// What a provider says that has no response.
-  private enum Word {
+  enum Word {
     case none
     case unhandled(Unhandled)
     case failed(any Error)
@@ -104,6 +135,7 @@ public final class Chain: Sendable {
   /// Asks a provider: without a suspension where it needs none.
   @inline(__always)
   private func ask(_ link: Link, _ request: Request, _ word: inout Word) async -> Response? {
+    if case .unhandled = word { return nil }
     do throws(Unhandled) {
       if let response = try link.provider.performAtOnce(request) { return response }
     } catch {
@@ -167,7 +199,7 @@ public final class Chain: Sendable {
   func finish(_ response: consuming Response, _ request: Request, from index: Int) async -> Response {
     if response.revalidation != nil { revalidate(behind: response, request, from: index) }
     if response.isTrouble, let stale = staleInstead(of: response, request) { return stale }
-    return await handBack(response, request, from: index)
+    return await handBack(consume response, request, from: index)
   }
 
   func handBack(_ response: consuming Response, _ request: Request, from index: Int) async -> Response {
@@ -175,14 +207,17 @@ public final class Chain: Sendable {
       request.renewTargets(named: response)
     }
     for passed in links[..<index].reversed() where passed.domains.contains(number: request.domain.number) {
-      guard let handler = passed.handler else { continue }
+      guard passed.sees else { continue }
       if response.storability.keeps, response.cacheStatus.outcome != .hit {
-        let refusal = response.body.isRefuted ? .digestMismatch : handler.refusal(of: response, for: request)
+        let refusal =
+          response.body.isRefuted ? .digestMismatch : passed.handler.refusal(of: response, for: request)
         response.cacheStatus.note(refusal: refusal)
       }
-      if !handler.handleAtOnce(response, for: request) { await handler.handle(response, for: request) }
+      if !passed.handler.handleAtOnce(response, for: request) {
+        await passed.handler.handle(response, for: request)
+      }
     }
-    return response
+    return consume response
   }
 
   /// The stored response in place of an origin's 500, 502, 503 or 504, where the rules allow it (RFC 5861 section 4).
@@ -224,6 +259,13 @@ extension CacheStatus {
     if case .refused = detail { return }
     if !stored { detail = .refused(refusal) }
   }
+}
+
+/// In the place of who sees nothing.
+private struct Nobody: ResponseHandler {
+  let name = ""
+  func perform(_ request: Request) async throws -> Response { throw Unhandled() }
+  func handle(_ response: Response, for request: Request) async {}
 }
 
 extension Candidate {

@@ -52,12 +52,18 @@ extension ClientConnection {
     holdsAnswers = false
     var request = first
     while true {
-      let response = await server.chain.respond(to: request)
+      var word = Chain.Word.none
+      let response: Response
+      if let atOnce = server.chain.respondAtOnce(to: request, &word) {
+        response = atOnce
+      } else {
+        response = await server.chain.respond(to: request, having: word)
+      }
       // Not before there is an answer: whoever waits for an origin holds no buffer.
       if writer.bytes.capacity == 0 { writer = MessageWriter(reusing: loop.takeBuffer()) }
       let answered = queue(consume response, to: request, &writer, &timing)
       if case .tunnel(let tunnel) = answered.rest { return try await begin(tunnel, &writer, &timing) }
-      try await send(answered.rest, of: request, &writer, &timing)
+      if !answered.rest.isNothing { try await send(answered.rest, of: request, &writer, &timing) }
       guard answered.keepAlive, state == .serving else {
         try await flush(&writer, &timing)
         return .ends
@@ -70,7 +76,7 @@ extension ClientConnection {
       }
       // Content that waits for an invitation would wait for the answers in front of it, too.
       if next == nil || content != nil || writer.bytes.count > Self.gathered {
-        try await flush(&writer, &timing)
+        if let sent = sendAtOnce(&writer, &timing) { try await flush(&writer, &timing, from: sent) }
       }
       guard let next else { return .goesOn }
       holdsAnswers = !writer.bytes.isEmpty
@@ -134,6 +140,8 @@ extension ClientConnection {
     case pieces(OpenPieces?)
     case file(DiskBodyReader, total: Int)
     case tunnel(Tunnel)
+
+    var isNothing: Bool { if case .nothing = self { true } else { false } }
   }
 
   /// Writes a response into the buffer: all of it if it is small, else its head.
@@ -152,7 +160,7 @@ extension ClientConnection {
       }
       response = response.conditional(on: request).cut(for: request, &server.boundaries)
     }
-    let ending = Self.ending(of: response, to: routed)
+    let ending = ResponseWriter.Ending.of(response, to: routed)
     let keepAlive =
       routed.head.keepAlive && ending != .close && content?.isComplete != false && !server.isDraining
       && !isSurplus
@@ -188,19 +196,6 @@ extension ClientConnection {
     case .file(let body): return .file(body.makeReader(), total: body.count)
     case .composed(let pieces): return .pieces(OpenPieces(pieces))
     }
-  }
-
-  private static func ending(of response: Response, to routed: RoutedHead) -> ResponseWriter.Ending {
-    if response.status == 101, let switching = response.switching { return .upgrade(switching.chosen) }
-    if response.status == 204 || response.status == 304 || response.status < 200 { return .none }
-    if let count = response.body.count, routed.head.method != .head || count > 0 { return .length(count) }
-    if routed.head.method == .head {
-      guard let value = response.fields.parsed.first(.contentLength), let count = Decimal.parse(value) else {
-        return .none
-      }
-      return .length(count)
-    }
-    return routed.head.version == .http11 ? .chunked : .close
   }
 
   private func send(
@@ -349,14 +344,27 @@ extension ClientConnection {
     try await flush(&writer, &timing, slices)
   }
 
+  /// Sends what is written, without waiting: nearly always the kernel takes everything. Nil where it did, else how much.
+  private func sendAtOnce(_ writer: inout MessageWriter, _ timing: inout Timing) -> Int? {
+    if !writer.bytes.isEmpty {
+      var done = 0
+      if case .bytes(let count) = stream.send(writer.bytes, then: [], skipping: 0) { done = count }
+      if done < writer.bytes.count { return done }
+      writer.bytes.removeAll(keepingCapacity: true)
+    }
+    record(&timing)
+    return nil
+  }
+
   private func flush(
-    _ writer: inout MessageWriter, _ timing: inout Timing, _ slices: [Slice] = []
+    _ writer: inout MessageWriter, _ timing: inout Timing, _ slices: [Slice] = [], from sent: Int? = nil
   ) async throws {
     if !writer.bytes.isEmpty || !slices.isEmpty {
-      // Nearly always the kernel takes everything at once.
       let total = slices.reduce(writer.bytes.count) { $0 + $1.count }
-      var done = 0
-      if case .bytes(let count) = stream.send(writer.bytes, then: slices, skipping: 0) { done = count }
+      var done = sent ?? 0
+      if sent == nil, case .bytes(let count) = stream.send(writer.bytes, then: slices, skipping: 0) {
+        done = count
+      }
       if done < total {
         timing.transfer?.waits()
         try await stream.write(writer.bytes, then: slices, from: done, stall: server.timeouts.writeStall)
@@ -364,26 +372,12 @@ extension ClientConnection {
       writer.bytes.removeAll(keepingCapacity: true)
       timing.transfer?.moved(slices.reduce(0) { $0 + $1.count })
     }
+    record(&timing)
+  }
+
+  private func record(_ timing: inout Timing) {
     guard !timing.isEmpty else { return }
     loop.refreshClock()
     timing.record(server.meters, now: loop.clock.now)
-  }
-
-  // MARK: Counting
-
-  private func count(_ response: Response, _ request: Request, bytesOut: Int) {
-    let meters = request.meters.domains[request.domain.number]
-    meters.requests.add(1)
-    meters.bytesIn.add(request.routed.head.fields.bytes.count + (content?.count ?? 0))
-    meters.bytesOut.add(bytesOut)
-    meters.count(response.cacheStatus)
-    if let failure = response.failure {
-      meters.errors.add(1)
-      server.log.failed(failure, domain: request.domain.name)
-    }
-  }
-
-  private func countSent(_ bytes: Int, _ timing: Timing) {
-    server.meters.domains[timing.domain].bytesOut.add(bytes)
   }
 }

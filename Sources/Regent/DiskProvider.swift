@@ -60,7 +60,7 @@ public final class DiskProvider: ResponseHandler {
 
   /// Whether this cache has anything to do with a request. What is one client's own stays in memory.
   func mayKeep(_ request: Request) -> Bool {
-    request.domain.policy.kind != .networkOnly && request.body == nil && !request.routed.offersUpgrade
+    request.domain.policy.kind != .networkOnly && !request.hasBody && !request.routed.offersUpgrade
       && !request.domain.policy.isPrivate(for: request.fields)
   }
 

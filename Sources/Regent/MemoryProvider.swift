@@ -23,13 +23,22 @@ public final class MemoryProvider: ResponseHandler {
       throw Unhandled(.method, mark: store.mark(request.key))
     }
     // Content is no part of the key, and an origin may answer by it.
-    guard request.domain.policy.kind != .networkOnly, request.body == nil, !request.routed.offersUpgrade
+    guard request.domain.policy.kind != .networkOnly, !request.hasBody, !request.routed.offersUpgrade
     else {
       throw Unhandled(.bypass)
     }
     let record = try find(request)
     guard let head = RecordHead(record.head) else { throw Unhandled(.miss, mark: store.mark(request.key)) }
     if head.metadata.status == 206 { return try answerFromParts(record, head, request) }
+    // Most hits are fresh: nothing of them is needed but the answer.
+    if case .serve(let age) = Reuse.decide(
+      head.metadata, request: request.directives, policy: request.domain.policy, now: request.wall)
+    {
+      return StoredResponse.answer(
+        head.metadata, .stored(shared: record.sharedHead, own: head.lines), record.responseBody, age: age,
+        .none,
+        to: request)
+    }
     return try stored(record, head, request).answer(to: request)
   }
 

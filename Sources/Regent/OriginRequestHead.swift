@@ -31,15 +31,15 @@ extension MessageWriter {
       field(.range, bytes: missing.gap.range)
       if let validator = missing.validator { field(.ifRange, bytes: validator.value) }
     }
-    switch request.body?.framing {
+    switch request.hasBody ? request.body?.framing : nil {
     case .length(let length)?: field(.contentLength, decimal: length)
     case .chunked?: field(.transferEncoding, "chunked")
     case nil, .some(.none), .untilClose?:
-      if request.head.framing == .length(0) { field(.contentLength, decimal: 0) }
+      if request.routed.head.framing == .length(0) { field(.contentLength, decimal: 0) }
     }
     identity.additions.writeFields(missingFrom: fields, to: &self)
     identity.additions.writeForwarding(of: request, to: &self)
-    if request.body != nil, request.head.expectsContinue { field(.expect, "100-continue") }
+    if request.hasBody, request.head.expectsContinue { field(.expect, "100-continue") }
     if let offered = request.upgrade {
       field(.connection, "Upgrade")
       field(.upgrade, bytes: offered)

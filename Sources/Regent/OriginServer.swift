@@ -11,6 +11,8 @@ final class OriginServer {
   private let loop: EventLoop
   private let connector: OriginConnector
   private let timeouts: Configuration.Timeouts
+  /// How long a connection may be unused, in nanoseconds.
+  private let idleTime: Int64
   private let limits: MessageLimits
   let meters: LoopMeters
   /// Its place among its origin's addresses; nil for the only one.
@@ -37,6 +39,7 @@ final class OriginServer {
       identity, on: loop, resolver: resolver, timeouts: configuration.timeouts,
       limits: MessageLimits(configuration.limits))
     timeouts = configuration.timeouts
+    idleTime = timeouts.originIdle.nanoseconds
     limits = MessageLimits(configuration.limits)
     self.meters = meters
     pool = ConnectionPool(
@@ -92,7 +95,7 @@ final class OriginServer {
     switch pool.connectionReturned(connection) {
     case .keep(let oldest):
       connection.stream.delegate = connection
-      connection.stream.setDeadline(in: timeouts.originIdle)
+      connection.stream.setDeadline(loop.clock.time(after: idleTime))
       connection.stream.resumeReading()
       meters.originIdle.add(1)
       if let oldest { closeIdle(oldest) }

@@ -33,24 +33,24 @@ struct Received {
   }
 
   private func fetched(_ body: ResponseBody, _ request: Request) -> Response {
-    // One copy: each use through `self` would be one.
-    let head = head
+    // Taken out once: each use through `self` would copy the whole head.
+    let received = head.fields
     let status = UInt16(head.status)
     var response = Response(
-      status: head.status, fields: .parsed(head.fields), body: body,
+      status: Int(status), fields: .parsed(received), body: body,
       cacheStatus: CacheStatus(.forwarded(request.forwarded), detail: request.cause?.detail ?? .none))
-    let directives = ResponseDirectives(head.fields)
+    let directives = ResponseDirectives(received)
     response.storability = Storability.decide(
       method: request.method, requestFields: request.fields, requestDirectives: request.directives,
-      status: status, responseFields: head.fields, policy: request.domain.policy, directives: directives)
+      status: status, responseFields: received, policy: request.domain.policy, directives: directives)
     if status == 206, !isPart(answering: request) { response.storability = .refuse(.partial) }
     // The content may have decided the answer, and it is no part of the key.
-    if request.body != nil { response.storability = .refuse(.requestContent) }
+    if request.hasBody { response.storability = .refuse(.requestContent) }
     if request.upgrade != nil { response.storability = .refuse(.upgrade) }
     if isTargetItself(request) { offer(&response, request) }
     if response.storability.keeps {
       if let digests { response.body = digests.verified(body) }
-      let fields = request.domain.policy.stripped(head.fields, response.storability)
+      let fields = request.domain.policy.stripped(received, response.storability)
       response.fields = .parsed(fields)
       response.metadata = StoredMetadata(
         status: status, fields: fields, requestFields: request.fields, requestTime: requestTime,

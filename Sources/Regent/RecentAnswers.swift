@@ -63,7 +63,15 @@ struct RecentAnswers {
 
   /// Which record was composed last at each place; a number that another one may share, which costs a copy only.
   private var tags: [Int] = Array(repeating: -1, count: places)
-  private var heads: [(answer: Answer, bytes: [UInt8])?] = Array(repeating: nil, count: places)
+  private var heads: [Known?] = Array(repeating: nil, count: places)
+
+  // A class: to look at one takes a reference, not a copy of all that it holds.
+  private final class Known: Sendable {
+    let answer: Answer
+    let bytes: [UInt8]
+
+    init(_ answer: Answer, _ bytes: [UInt8]) { (self.answer, self.bytes) = (answer, bytes) }
+  }
 
   /// Appends the head of an answer that was written before; false where it was not.
   func append(_ answer: Answer, onto bytes: inout [UInt8]) -> Bool {
@@ -76,7 +84,7 @@ struct RecentAnswers {
   mutating func note(_ answer: Answer, _ head: ArraySlice<UInt8>) {
     let place = answer.place
     let tag = answer.own.block.place(among: 1 << 30)
-    if tags[place] == tag { heads[place] = (answer, Array(head)) }
+    if tags[place] == tag { heads[place] = Known(answer, Array(head)) }
     tags[place] = tag
   }
 }

@@ -16,6 +16,8 @@ public final class Request: Sendable {
   public let now: Int64
   /// The content, if there is any.
   public let body: (any RequestBody)?
+  /// Whether there is any: to ask `body` itself would copy it.
+  let hasBody: Bool
   /// A stored response that could answer once it is validated.
   public let candidate: Candidate?
   /// Stored parts that could answer together with the one that is missing.
@@ -53,6 +55,7 @@ public final class Request: Sendable {
     self.wall = wall
     self.now = now
     self.body = body
+    hasBody = body != nil
     self.candidate = candidate
     self.missing = missing
     self.variants = variants

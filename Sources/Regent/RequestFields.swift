@@ -53,6 +53,7 @@ extension Fields {
 extension Fields {
   /// The same fields but for those that stand in for what is in the key (TRUST B5); `keyed` ones are in it themselves.
   func withoutUnkeyed(keyed: [[UInt8]] = []) -> Fields {
+    if present.isDisjoint(with: Self.suspect) { return self }
     let isLeftOut = { (line: FieldLine) in
       self.isUnkeyed(line) && !keyed.contains { self.name(of: line).equalsIgnoringCase($0) }
     }
@@ -69,6 +70,7 @@ extension Fields {
   }
 
   private static let unkeyed = FieldNameSet([.forwarded, .xForwardedFor, .xForwardedHost, .xForwardedProto])
+  private static let suspect = unkeyed.union(FieldNameSet([.other]))
   private static let prefixes = ["x-forwarded-", "x-original-", "x-rewrite-", "x-http-method"].map {
     Array($0.utf8)
   }

@@ -11,6 +11,8 @@ final class ResponseWriter {
   private let hitTail: [UInt8]
   private var tails = RecentTails()
   private var recent = RecentAnswers()
+  private var said: Said?
+  private var lastStatus: CacheStatus?
 
   /// `name` is Regent's in Via, Cache-Status and Proxy-Status: a token.
   init(name: String) {
@@ -112,13 +114,36 @@ final class ResponseWriter {
   }
 
   private func writeTail(_ status: CacheStatus, _ routed: RoutedHead?, to writer: inout MessageWriter) {
-    writer.bytes.append(contentsOf: tail)
-    if let routed, Self.tellsKey(status, routed) {
-      status.append(onto: &writer.bytes, name: name) { routed.appendKey(onto: &$0) }
-    } else {
-      status.append(onto: &writer.bytes, name: name)
+    let tellsKey = routed.map { Self.tellsKey(status, $0) } == true
+    if let said, said.status == status {
+      writer.bytes.append(contentsOf: said.start)
+      if tellsKey, let routed { status.append(key: routed.appendKey, onto: &writer.bytes) }
+      return writer.bytes.append(contentsOf: said.end)
     }
+    let start = writer.bytes.count
+    writer.bytes.append(contentsOf: tail)
+    status.appendStart(onto: &writer.bytes, name: name)
+    let key = writer.bytes.count
+    if tellsKey, let routed { status.append(key: routed.appendKey, onto: &writer.bytes) }
+    let end = writer.bytes.count
+    status.appendEnd(onto: &writer.bytes)
     writer.endLine()
+    // Kept where it comes twice in a row.
+    if lastStatus == status {
+      said = Said(status, start: Array(writer.bytes[start..<key]), end: Array(writer.bytes[end...]))
+    }
+    lastStatus = status
+  }
+
+  /// What is said of one status, but for the key. Many answers in a row have the same.
+  private final class Said {
+    let status: CacheStatus
+    let start: [UInt8]
+    let end: [UInt8]
+
+    init(_ status: CacheStatus, start: [UInt8], end: [UInt8]) {
+      (self.status, self.start, self.end) = (status, start, end)
+    }
   }
 
   /// The key is told where nothing was found under it, or where the domain's rules make it another one than the URL.
@@ -158,5 +183,21 @@ final class ResponseWriter {
     }
     value.append(0x22)
     writer.field(.proxyStatus, bytes: value)
+  }
+}
+
+extension ResponseWriter.Ending {
+  /// How the body of a response is delimited for who asked for it.
+  static func of(_ response: Response, to routed: RoutedHead) -> Self {
+    if response.status == 101, let switching = response.switching { return .upgrade(switching.chosen) }
+    if response.status == 204 || response.status == 304 || response.status < 200 { return .none }
+    if let count = response.body.count, routed.head.method != .head || count > 0 { return .length(count) }
+    if routed.head.method == .head {
+      guard let value = response.fields.parsed.first(.contentLength), let count = Decimal.parse(value) else {
+        return .none
+      }
+      return .length(count)
+    }
+    return routed.head.version == .http11 ? .chunked : .close
   }
 }

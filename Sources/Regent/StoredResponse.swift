@@ -18,23 +18,29 @@ struct StoredResponse {
   var source: DiskRecord?
 
   /// The response as the answer to a request; or the word that it is none, or none yet.
-  consuming func answer(to request: Request) throws(Unhandled) -> Response {
+  func answer(to request: Request) throws(Unhandled) -> Response {
     let policy = request.domain.policy
     switch Reuse.decide(metadata, request: request.directives, policy: policy, now: request.wall) {
-    case .serve(let age):
-      let detail = detail
-      return response(to: request, age: age, detail)
+    case .serve(let age): return response(to: request, age: age, detail)
     case .serveStale(let age, let reason):
-      let candidate = reason != .requestMaxStale ? candidate : nil
       var response = response(to: request, age: age, .stale(reason))
-      if let candidate { response.revalidation = candidate }
+      if reason != .requestMaxStale { response.revalidation = candidate }
       return response
     case .validate(let reason): throw Unhandled(because: reason, candidate: candidate)
     case .no(let reason): throw Unhandled(because: reason, mark: mark)
     }
   }
 
-  private consuming func response(to request: Request, age: Int32, _ detail: CacheDetail) -> Response {
+  private func response(to request: Request, age: Int32, _ detail: CacheDetail) -> Response {
+    Self.answer(metadata, fields, body, age: age, detail, to: request)
+  }
+
+  /// A stored response as an answer.
+  static func answer(
+    _ metadata: StoredMetadata, _ fields: consuming ResponseFields, _ body: consuming ResponseBody,
+    age: Int32,
+    _ detail: CacheDetail, to request: Request
+  ) -> Response {
     let status = CacheStatus(
       .hit, ttl: metadata.remainingFreshness(policy: request.domain.policy, now: request.wall),
       detail: detail)

@@ -5,6 +5,7 @@ import RegentHTTP
 import RegentLoop
 
 extension UpstreamProvider {
+  @inline(__always)
   func ask(
     _ connection: OriginConnection, _ request: Request
   ) async throws(Failure) -> ResponseHead {
@@ -40,7 +41,7 @@ extension UpstreamProvider {
       guard case .system = error else { throw Failure(awaiting: error) }
       connection.sentWhole = false
     }
-    guard let body = request.body else {
+    guard request.hasBody, let body = request.body else {
       connection.stream.setDeadline(headDeadline(of: request, loop.clock))
       return try await connection.head(for: request)
     }

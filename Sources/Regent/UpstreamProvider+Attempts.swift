@@ -84,7 +84,7 @@ extension UpstreamProvider {
     do throws(Failure) {
       return (connection, try await ask(connection, request))
     } catch {
-      let isReplayable = request.body == nil || kept?.isWhole == true
+      let isReplayable = !request.hasBody || kept?.isWhole == true
       let mayRepeat = connection.wasUsed && isReplayable && request.method.isIdempotent
       connection.close()
       // The origin closed the idle connection as it was reused: nobody saw the request (RFC 9112 section 9.3.1).
@@ -94,7 +94,7 @@ extension UpstreamProvider {
       }
     }
     request.meters.originReconnections.add(1)
-    if request.body != nil { kept?.rewind() }
+    if request.hasBody { kept?.rewind() }
     let fresh = try await path.origin.connection(fresh: true, until: end(of: request))
     do throws(Failure) {
       return (fresh, try await ask(fresh, request))
@@ -117,7 +117,7 @@ extension UpstreamProvider {
       if attempt.number > 0 { request.meters.retryRefusals.add(.policy) }
       return nil
     }
-    attempt.isReplayable = request.body == nil || kept?.isWhole == true
+    attempt.isReplayable = !request.hasBody || kept?.isWhole == true
     attempt.isBehind = request.isBehind
     attempt.hasStale = request.hasStale(after: trouble)
     attempt.isFresh = received?.isFresh(for: request) == true

@@ -53,7 +53,7 @@ public final class UpstreamProvider: Provider {
     if request.directives.onlyIfCached { throw Failure.onlyIfCached }
     guard let path = paths.value[number] else { throw Unhandled() }
     try admit(request)
-    let kept = path.target.retrying.kept(of: request)
+    let kept = request.hasBody ? path.target.retrying.kept(of: request) : nil
     defer { kept?.letGo() }
     let request = kept.map { request.sending(ReplayableContent($0, on: path.loop)) } ?? request
     if let response = try await fetch(request, path, kept) { return response }
@@ -81,7 +81,7 @@ public final class UpstreamProvider: Provider {
       if head.status == 101 { return try tunnel(request, connection, head) }
       try Self.checkAsked(head, request)
       let framing = try Self.framing(head, request.method)
-      let digests = DigestCheck.of(head, framing)
+      let digests = ExpectedDigest.mayBe(in: head.fields) ? DigestCheck.of(head, framing) : nil
       let body = try self.body(connection, head, framing)
       let received = Received(
         head, requestTime: requestTime, responseTime: responseTime, digests: digests)

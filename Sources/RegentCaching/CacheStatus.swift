@@ -76,6 +76,13 @@ public struct CacheStatus: Sendable, Equatable {
   ///   - key: Appends what the key was made of, for people to read (RFC 9211 section 2.7); nil to leave it out. One that
   ///     is longer than ``longestKey`` or not all of printable ASCII is left out.
   public func append(onto bytes: inout [UInt8], name: [UInt8], key: ((inout [UInt8]) -> Void)? = nil) {
+    appendStart(onto: &bytes, name: name)
+    if let key { append(key: key, onto: &bytes) }
+    appendEnd(onto: &bytes)
+  }
+
+  /// Appends what stands before the key.
+  public func appendStart(onto bytes: inout [UInt8], name: [UInt8]) {
     bytes.append(contentsOf: name)
     switch outcome {
     case .hit: bytes.append(text: "; hit")
@@ -93,7 +100,10 @@ public struct CacheStatus: Sendable, Equatable {
       bytes.append(text: "; ttl=")
       Decimal.append(Int(ttl), to: &bytes)
     }
-    if let key { append(key, onto: &bytes) }
+  }
+
+  /// Appends what stands behind the key.
+  public func appendEnd(onto bytes: inout [UInt8]) {
     guard detail != .none else { return }
     bytes.append(text: "; detail=")
     bytes.append(text: detail.text)
@@ -102,8 +112,8 @@ public struct CacheStatus: Sendable, Equatable {
   /// The longest key, in bytes, that is told.
   public static let longestKey = 512
 
-  /// A structured-field string (RFC 9651 section 3.3.3).
-  private func append(_ key: (inout [UInt8]) -> Void, onto bytes: inout [UInt8]) {
+  /// Appends the key: a structured-field string (RFC 9651 section 3.3.3).
+  public func append(key: (inout [UInt8]) -> Void, onto bytes: inout [UInt8]) {
     let before = bytes.count
     bytes.append(text: "; key=\"")
     let start = bytes.count

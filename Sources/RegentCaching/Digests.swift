@@ -23,6 +23,7 @@ public struct ExpectedDigest: Sendable, Equatable {
   /// 206 or a 226 carries a part of, or a difference to. The caller knows whether there is any content: a 304 and the answer to a HEAD
   /// speak of content that is elsewhere.
   public static func all(in fields: Fields, status: Int) -> [ExpectedDigest] {
+    guard mayBe(in: fields) else { return [] }
     let isWhole = status != 206 && status != 226
     guard fields.contains(.contentDigest) || isWhole && fields.contains(.reprDigest) else { return [] }
     var all = digests(in: fields, .contentDigest)
@@ -30,6 +31,11 @@ public struct ExpectedDigest: Sendable, Equatable {
       for digest in digests(in: fields, .reprDigest) where !all.contains(digest) { all.append(digest) }
     }
     return all
+  }
+
+  /// Whether a response has a field that might say something of its content.
+  public static func mayBe(in fields: Fields) -> Bool {
+    fields.contains(.contentDigest) || fields.contains(.reprDigest)
   }
 
   private static func digests(in fields: Fields, _ name: FieldName) -> [ExpectedDigest] {

@@ -9,8 +9,8 @@ public struct ResponseParser: Sendable {
   private var section = HeadSection()
   private var failure: ParseError?
   private var line: StatusLine?
-  /// The head that came last, and its status line: the next one has most of its lines, too.
-  private var last: (line: StatusLine, fields: Fields)?
+  /// The head that came last, and its status line: the next one has most of its lines, too, and may be the same.
+  private var last: Last?
   /// Longer heads are not remembered: many connections may be open.
   private static let longest = 2048
 
@@ -43,9 +43,11 @@ public struct ResponseParser: Sendable {
 
   private mutating func advance(_ input: Span<UInt8>) throws(ParseError) -> ResponseHead? {
     if line == nil {
-      if let last, section.visited == 0,
-        input.equals(0..<last.line.count, last.fields.bytes.span, from: 0)
-      {
+      if let last, section.visited == 0, last.isStarting(input) {
+        if last.isStanding(input) {
+          consumed = last.count
+          return last.head
+        }
         line = last.line
         section.passStartLine(last.line.count)
       } else {
@@ -62,17 +64,40 @@ public struct ResponseParser: Sendable {
     let fields = Fields(
       bytes: Array(copying: input, through: consumed), lines: section.takeLines(), present: facts.present)
     reset()
-    last = consumed <= Self.longest ? (line, fields) : nil
-    return ResponseHead(
+    let head = ResponseHead(
       status: line.status, version: line.version, reason: line.reason, fields: fields,
       keepAlive: facts.keepAlive(line.version), announced: facts.announced)
+    last = consumed <= Self.longest ? Last(line, head) : nil
+    return head
   }
 }
 
 extension ResponseParser {
   private mutating func fieldSection(_ input: Span<UInt8>, _ line: StatusLine) throws(ParseError) -> Bool {
     guard let last else { return try section.parseFields(input, limits, line.version, request: false) }
-    return try section.parseFields(input, limits, line.version, request: false, known: last.fields)
+    return try section.parseFields(input, limits, line.version, request: false, known: last.head.fields)
+  }
+}
+
+/// A head that was understood. A class: an idle connection's parser is small.
+private final class Last: Sendable {
+  let line: StatusLine
+  let head: ResponseHead
+
+  init(_ line: StatusLine, _ head: ResponseHead) { (self.line, self.head) = (line, head) }
+
+  var count: Int { head.fields.bytes.count }
+
+  /// Whether the input begins with the same status line.
+  func isStarting(_ input: Span<UInt8>) -> Bool {
+    let bytes = head.fields.bytes
+    return input.equals(0..<line.count, bytes.span, from: 0)
+  }
+
+  /// Whether the input begins with the same head, as far as the rest of it goes.
+  func isStanding(_ input: Span<UInt8>) -> Bool {
+    let bytes = head.fields.bytes
+    return input.equals(line.count..<bytes.count, bytes.span, from: line.count)
   }
 }
 

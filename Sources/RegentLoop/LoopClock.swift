@@ -21,9 +21,12 @@ public struct LoopClock: Sendable {
   }
 
   /// The monotonic time so much later; the last there is where that is beyond it.
-  public func time(in duration: Duration) -> Int64 {
-    let (time, overflow) = now.addingReportingOverflow(duration.nanoseconds)
-    return overflow ? (duration < .zero ? .min : .max) : time
+  public func time(in duration: Duration) -> Int64 { time(after: duration.nanoseconds) }
+
+  /// The same for nanoseconds, which cost no division.
+  public func time(after nanoseconds: Int64) -> Int64 {
+    let (time, overflow) = now.addingReportingOverflow(nanoseconds)
+    return overflow ? (nanoseconds < 0 ? .min : .max) : time
   }
 
   /// The shorter of a duration and what is left until a monotonic time.
