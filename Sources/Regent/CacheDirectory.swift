@@ -21,11 +21,17 @@ public struct CacheDirectory: Sendable {
     _ = DescriptorLimit.raise(reserving: 64, wanted: 1 << 20)
     do throws(DiskArchiveFailure) {
       return CacheDirectory(
-        path: path, archive: try DiskArchive.open(path: path), rules: StoredRules(configuration),
-        now: LoopClock.read().wall)
+        path, try DiskArchive.open(path: path), configuration, now: LoopClock.read().wall)
     } catch {
       throw DaemonError(error, path)
     }
+  }
+
+  /// What was invalidated is read last: what is stored was asked for before.
+  init(_ path: String, _ archive: DiskArchive, _ configuration: Configuration?, now: Int64) {
+    let generations = archive.memo(TargetGenerations.memo).flatMap { TargetGenerations(kept: $0) }
+    (self.path, self.archive, self.now) = (path, archive, now)
+    rules = StoredRules(configuration, generations)
   }
 
   /// Who has the directory; nil where nobody does.

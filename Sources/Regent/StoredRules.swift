@@ -10,8 +10,11 @@ struct StoredRules: Sendable {
   private let domains: [[UInt8]: Domain]?
   let router: Router?
   private let names: [[UInt8]]
+  /// Those in force; nil where the directory keeps none.
+  private let generations: TargetGenerations?
 
-  init(_ configuration: Configuration?) {
+  init(_ configuration: Configuration?, _ generations: TargetGenerations?) {
+    self.generations = generations
     guard let configuration else {
       (domains, router, names) = (nil, nil, [])
       return
@@ -32,6 +35,14 @@ struct StoredRules: Sendable {
 
   /// Why no request has this key any more; nil where one may have it, or where nobody can tell.
   func obstacle(_ key: [UInt8], _ parts: CacheKeyParts) -> String? {
+    if let changed = change(key, parts) { return changed }
+    guard let generations, let (target, generation) = parts.generation(in: key) else { return nil }
+    return generations.current(of: target) == generation
+      ? nil : "invalidated: another generation of its target is in force"
+  }
+
+  /// What the configuration has changed since the key was made.
+  private func change(_ key: [UInt8], _ parts: CacheKeyParts) -> String? {
     guard domains != nil else { return nil }
     guard let domain = domain(parts.domain) else {
       return "the configuration has no domain \"\(Shown.text(parts.domain))\""

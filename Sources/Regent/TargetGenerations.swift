@@ -16,12 +16,18 @@ final class TargetGenerations: Sendable {
     var early: [Int] = []
   }
   private static let places = 1024
-  private static let memo = "generations"
+  static let memo = "generations"
   private let state: Lock<State>
 
   init() {
     let base = UInt32.random(in: .min ... .max)
     state = Lock(State(counts: Array(repeating: base, count: Self.places)))
+  }
+
+  /// Those that a directory keeps; nil for bytes that are none.
+  init?(kept bytes: [UInt8]) {
+    guard let counts = Self.counts(bytes) else { return nil }
+    state = Lock(State(counts: counts, isRestored: true))
   }
 
   /// What tells the target's keys from those before its last invalidation.

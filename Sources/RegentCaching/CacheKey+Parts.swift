@@ -47,6 +47,21 @@ public struct CacheKeyParts: Sendable, Equatable {
     self = parts
   }
 
+  /// The key of the target alone, and what tells how often that was invalidated, out of the key that these are the parts
+  /// of; nil where no fields are keyed.
+  public func generation(in key: [UInt8]) -> (target: [UInt8], generation: [UInt8])? {
+    guard !fields.isEmpty else { return nil }
+    var after: [UInt8] = []
+    for field in fields {
+      after.append(field == nil ? 0 : 1)
+      if let field { CacheKey.append(component: field, onto: &after) }
+    }
+    // Its length takes one byte.
+    let target = key.count - after.count - CacheKey.generationCount - 1
+    guard target > 0 else { return nil }
+    return (Array(key[..<target]), Array(key[(target + 1)...].prefix(CacheKey.generationCount)))
+  }
+
   private static func read(_ key: [UInt8], hasOrigin: Bool) -> CacheKeyParts? {
     var reader = CacheKeyReader(key)
     var origin: Origin?

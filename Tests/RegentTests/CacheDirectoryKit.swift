@@ -16,6 +16,7 @@ final class FilledDirectory {
   let root: String
   private let store: DiskStore
   private let routing: Routing
+  private let generations = TargetGenerations()
   private var isClosed = false
   var path: String { root + "/cache" }
 
@@ -26,7 +27,10 @@ final class FilledDirectory {
     store = try DiskStore(
       FolderDevice(path: root + "/cache"), options, pool: nil, clock: DiskTime(now: 0, wall: arrival))
     let configuration = try Configuration.parse(toml, file: "test.toml")
-    let domains = configuration.domains.enumerated().map { Domain(number: $0, $1) }
+    let generations = generations
+    let domains = configuration.domains.enumerated().map {
+      Domain(number: $0, $1, generations: generations)
+    }
     var random = SeededGenerator(state: 1)
     routing = Routing(
       router: Router(configuration.domains, admin: domains.count, pathPrefixes: true), domains: domains,
@@ -76,13 +80,23 @@ final class FilledDirectory {
     _ = store.work(DiskTime(now: 0, wall: arrival))
   }
 
+  /// Does what a POST to a domain with keyed fields does: what was stored for its target before is not found any more.
+  func invalidate(_ url: String) throws {
+    let routed = try routed(url)
+    let parts = try #require(CacheKeyParts(routed.key.bytes))
+    #expect(generations.restore(from: store))
+    generations.invalidate(
+      routed.domain.targetKey(path: parts.path, query: parts.query?[...], for: routed.head.fields))
+    generations.keep(in: store)
+    _ = store.work(DiskTime(now: 0, wall: arrival))
+  }
+
   /// The directory by the rules of a configuration, or of HTTP alone; as of ``arrival``.
   func opened(_ toml: String? = nil) throws -> CacheDirectory {
     if !isClosed { store.close(DiskTime(now: 0, wall: arrival)) }
     isClosed = true
     let configuration = try toml.map { try Configuration.parse($0, file: "test.toml") }
-    return CacheDirectory(
-      path: path, archive: try DiskArchive.open(path: path), rules: StoredRules(configuration), now: arrival)
+    return CacheDirectory(path, try DiskArchive.open(path: path), configuration, now: arrival)
   }
 }
 

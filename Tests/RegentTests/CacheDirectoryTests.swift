@@ -136,6 +136,30 @@ struct CacheDirectoryTests {
     #expect(try directory.opened(Self.configuration).listed().allSatisfy { $0.decision == .serve })
   }
 
+  @Test("what was invalidated for all values of a keyed field is not found, whatever the rules are")
+  func invalidated() throws {
+    let directory = try FilledDirectory(Self.configuration)
+    for (url, kind) in [("x", "one"), ("x", "two"), ("y", "one")] {
+      try directory.keep(
+        "http://keyed.localhost/\(url)", answered: fresh("ETag: \"old\""), asked: fields("X-Kind: \(kind)"))
+    }
+    try directory.invalidate("http://keyed.localhost/x")
+    try directory.keep(
+      "http://keyed.localhost/x", answered: fresh("ETag: \"new\""), asked: fields("X-Kind: one"))
+    for toml in [Self.configuration, nil] {
+      let told = try directory.opened(toml).listed().reversed()
+      #expect(told.map(\.decision) == [.never, .never, .serve, .serve])
+      #expect(
+        told.prefix(2).allSatisfy { $0.reason.contains("another generation of its target is in force") })
+      let found = try directory.opened(toml).find("http://keyed.localhost/x")
+      #expect(toml == nil || found.map(\.decision) == [.serve, .never, .never])
+    }
+    // A memo that is none tells nothing.
+    let memo = directory.path + "/v1/generations.memo"
+    #expect(unsafe truncate(memo, 100) == 0)
+    #expect(try directory.opened().listed().allSatisfy { $0.decision == .serve })
+  }
+
   @Test("credentials are never told: not of the key, not of Vary, not of the fields")
   func credentials() throws {
     let directory = try FilledDirectory(Self.configuration)

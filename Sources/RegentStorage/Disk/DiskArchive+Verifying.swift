@@ -131,6 +131,15 @@ struct SegmentWalk {
     return try end(nextAt: after)
   }
 
+  /// What is at this place. Beside a writer, one read may have had the beginning before it was written and the end after
+  /// it; but once the end is there, so is all before it, and another read has it all.
+  private mutating func found() throws(SystemError) -> Found {
+    let found = try readHere()
+    guard case .broken(_, isCommitted: true) = found else { return found }
+    window.forget()
+    return try readHere()
+  }
+
   private mutating func taken(_ lead: DiskLead, _ bytes: Slice) -> Step {
     offset += lead.recordCount
     let entry = entries.first.flatMap { $0.position == lead.position ? $0 : nil }
@@ -166,7 +175,7 @@ struct SegmentWalk {
     return .finding(DiskFinding(entry.position, "the index knows a record that is not there"))
   }
 
-  private mutating func found() throws(SystemError) -> Found {
+  private mutating func readHere() throws(SystemError) -> Found {
     let position = DiskPosition(segment: segment.number, offset: offset)
     guard let lead = try lead(at: position) else { return .nothing }
     let record = try window.bytes(lead.recordCount, at: offset)

@@ -16,6 +16,11 @@ public final class DiskArchive: Sendable {
   let segments: DiskSegments
   /// From here on nobody has counted hits yet.
   let countedEnd: DiskPosition
+  private let device: ReadingDevice
+  /// Whether what was found is so, and nothing that was only being written.
+  private let isSettled: Bool
+  /// Damage that was found, whether it is taken for such or not.
+  private let doubts: [DiskFinding]
 
   /// Opens a directory; it is neither made nor changed.
   public static func open(path: String) throws(DiskArchiveFailure) -> DiskArchive {
@@ -25,18 +30,16 @@ public final class DiskArchive: Sendable {
     }
     let folder = try versionFolder(in: root)
     // A segment may go while the others are looked at, and what was valuable in it is somewhere else by then.
+    var earlier: [DiskFinding] = []
     for _ in 1..<tries {
-      let device = ReadingDevice(folder)
-      let archive = try DiskArchive(device, holder: root.lockHolder(DiskName.lock))
-      if !device.hasMissed, !archive.isShaken { return archive }
+      let archive = try DiskArchive(ReadingDevice(folder), in: root, earlier: earlier)
+      if archive.isSettled { return archive }
+      earlier = archive.doubts
     }
-    return try DiskArchive(ReadingDevice(folder), holder: root.lockHolder(DiskName.lock))
+    return try DiskArchive(ReadingDevice(folder), in: root, earlier: earlier)
   }
 
   private static let tries = 5
-
-  /// Whether removals that could not be read may be ones that were being written.
-  private var isShaken: Bool { holder != .nobody && findings.contains { $0.file.hasSuffix(".removals") } }
 
   private static func versionFolder(in root: Folder) throws(DiskArchiveFailure) -> Folder {
     let others: [Int]
@@ -58,8 +61,13 @@ public final class DiskArchive: Sendable {
     }
   }
 
-  private init(_ device: ReadingDevice, holder: LockHolder) throws(DiskArchiveFailure) {
-    self.holder = holder
+  /// Looks at all of it once. Where somebody writes to it, only what was found before, too, is taken for damage: what was
+  /// only being written is another thing, or nothing, the next time.
+  private init(
+    _ device: ReadingDevice, in root: Folder, earlier: [DiskFinding]
+  ) throws(DiskArchiveFailure) {
+    self.device = device
+    holder = root.lockHolder(DiskName.lock)
     identity = try Self.identity(device)
     var options = DiskOptions(budget: 1 << 62)
     options.budget = .max
@@ -80,35 +88,14 @@ public final class DiskArchive: Sendable {
     }
     entries = core.index.entries { _ in true }.sorted { $0.location < $1.location }
     segments = core.segments
-    findings = Self.findings(reports, entries, core.segments)
-  }
-
-  /// What the reports are about. Where a segment has a record that is none, all of it is looked at, to say which.
-  private static func findings(
-    _ reports: [DiskReport], _ entries: [DiskEntry], _ segments: DiskSegments
-  ) -> [DiskFinding] {
-    var findings: [DiskFinding] = []
-    for report in reports {
-      if let finding = DiskFinding(report) {
-        findings.append(finding)
-      } else if case .damage(let number, _, _) = report, let segment = segments[number] {
-        findings += Self.findings(in: segment, entries.of(segment: number))
-      }
-    }
-    return findings
-  }
-
-  private static func findings(in segment: DiskSegment, _ entries: ArraySlice<DiskEntry>) -> [DiskFinding] {
-    var findings: [DiskFinding] = []
-    do throws(SystemError) {
-      var walk = try SegmentWalk(segment, entries: entries)
-      while let step = try walk.next() {
-        if case .finding(let finding) = step { findings.append(finding) }
-      }
-    } catch {
-      findings.append(DiskFinding(.unreadable, segment: segment.number, offset: 0, error.description))
-    }
-    return findings
+    let damages = ArchiveDamages(
+      device: device, identity: identity, entries: entries, segments: segments, indexedEnd: countedEnd)
+    let (found, isRepeatable) = damages.findings(reports)
+    doubts = found.filter(\.isDamage)
+    // A writer may come while all is looked at.
+    let isAlone = holder == .nobody && root.lockHolder(DiskName.lock) == .nobody
+    isSettled = isAlone || isRepeatable && !device.hasMissed && doubts.allSatisfy { earlier.contains($0) }
+    findings = isAlone ? found : found.filter { !$0.isOfWriter && (!$0.isDamage || earlier.contains($0)) }
   }
 
   private static func identity(_ device: ReadingDevice) throws(DiskArchiveFailure) -> DiskIdentity {
@@ -124,6 +111,13 @@ public final class DiskArchive: Sendable {
 
   /// How many responses can be found.
   public var count: Int { entries.count }
+  /// The bytes that the store's owner keeps under a name, as they are now; nil where there are none, or damaged ones.
+  public func memo(_ name: String) -> [UInt8]? {
+    // What cannot be read is not there for us.
+    (try? device.file(DiskName.memo(name), .reading).bytes(DiskPage.count + DiskMemos.limit + 1, at: 0))
+      .flatMap { DiskMemos.decoded(name, $0.bytes, instance: identity.instance) }
+  }
+
   /// How many segments there are.
   public var segmentCount: Int { segments.numbers.count }
 }

@@ -35,17 +35,10 @@ public struct DiskFinding: Sendable, Equatable {
   /// Whether it is about a record of a segment, and not about a file as a whole.
   var isOfRecord: Bool { file.hasSuffix(".segment") && offset >= DiskFormat.page }
 
-  /// The finding that a report of the store's is; nil for one that is none. A segment's own records are looked at anew.
-  init?(_ report: DiskReport) {
-    guard case .damage(let number, let offset, let reason) = report else { return nil }
-    switch reason {
-    case "removals": self.init(file: DiskName.removals(number), offset: 0, "some removals cannot be known")
-    case "index":
-      self.init(file: DiskName.indexes[offset & 1], offset: 0, "the index is not what was written")
-    case "segment": self.init(segment: number, offset: 0, "the first page is not what was written")
-    default: return nil
-    }
-  }
+  /// Whether it is damage, and not merely what was not written to its end.
+  var isDamage: Bool { kind != .uncommitted }
+  /// Whether it is, beside a writer, what that is about to do.
+  var isOfWriter: Bool { kind == .uncommitted && offset == 0 }
 }
 
 /// Why a directory cannot be read as a cache's.

@@ -75,10 +75,11 @@ extension DiskEngine {
     for number in numbers { try adopt(number, &recovery) }
     // A name that is not ours says nothing of our numbers, however large it is.
     take(number: files.map(\.number).max())
+    // Whoever bears witness to removals is read before them: beside a writer, there may be more by then, but not fewer.
+    try chooseSnapshot(&recovery)
     for number in names.compactMap({ DiskName.number($0, ".removals") }).sorted() {
       try readRemovals(number, into: &recovery)
     }
-    try chooseSnapshot(&recovery)
     for witness in recovery.witnesses where !journal.bears(witness) {
       distrustRemovals(UInt32(truncatingIfNeeded: witness >> 32), &recovery)
       break
