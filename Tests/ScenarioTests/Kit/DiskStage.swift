@@ -35,6 +35,21 @@ final class DiskStage: Sendable {
       upstream: origin.url, memory: memory, set: ["disk.path=\(path)"] + settings + set)
   }
 
+  /// Has one response stored by a daemon that then ends well.
+  func store(_ target: String) throws {
+    let daemon = try start()
+    _ = try daemon.get(target)
+    #expect(try daemon.hasStored(1))
+    daemon.stop()
+  }
+
+  /// A daemon that has found so many responses of those before it.
+  func restart(set: [String] = [], entries: Int = 1) throws -> Daemon {
+    let daemon = try start(set: set)
+    #expect(try eventually { try daemon.disk("entries") == entries })
+    return daemon
+  }
+
   /// Lets the next start forget how the ones before ended: what is killed often is left out otherwise.
   func forgetStarts() throws { try? FileManager.default.removeItem(atPath: path + "/v1/starts") }
 
