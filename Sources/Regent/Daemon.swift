@@ -107,11 +107,10 @@ public enum Daemon {
     version: String, log: ServerLog
   ) throws(SystemError) -> DaemonParts {
     let admin = configuration.domains.count
-    let generations = TargetGenerations()
+    let generations = disk?.generations ?? TargetGenerations()
     var domains = configuration.domains.enumerated().map {
       Domain(number: $0, $1, generations: generations)
     }
-    disk?.provider.adopt(domains.contains { $0.generations != nil } ? generations : nil)
     domains.append(Domain(number: admin, name: "regent", policy: .init(kind: .networkOnly), keyPrefix: []))
     let meters = group.loops.map { _ in
       LoopMeters(

@@ -11,6 +11,8 @@ import RegentStorage
 struct DiskCache: Sendable {
   let provider: DiskProvider
   let path: String
+  /// Those of all domains: they outlast restarts here.
+  let generations = TargetGenerations()
   var store: DiskStore { provider.store }
 
   /// The threads that wait for the disk in the loops' place.
@@ -56,11 +58,12 @@ struct DiskCache: Sendable {
   /// Tells the log and the service manager what becomes of the disk cache; for as long as the loop runs.
   func watch(on loop: EventLoop, _ log: ServerLog, _ notify: ServiceNotification) {
     Task(executorPreference: loop) {
-      var isRestored = false
+      // The first thing that the store does is to open its directory.
+      _ = await store.durable()
       while !loop.hasEnded {
-        if !isRestored { isRestored = provider.restoreGenerations() }
+        _ = generations.restore(from: store)
         for report in store.takeReports() { tell(report, log, notify) }
-        await loop.sleep(for: isRestored ? .seconds(1) : .milliseconds(10))
+        await loop.sleep(for: .seconds(1))
       }
     }
   }

@@ -11,20 +11,12 @@ public final class DiskProvider: ResponseHandler {
   public let name = "disk"
   public let store: DiskStore
   let admission: Admission
-  // Set once, before the first request.
-  private let generations = Lock<TargetGenerations?>(nil)
 
   /// - Parameter admission: Which of the responses that may be stored are.
   public init(store: DiskStore, admission: Admission = .always) {
     self.store = store
     self.admission = admission
   }
-
-  /// Has the generations of targets outlast restarts.
-  func adopt(_ generations: TargetGenerations?) { self.generations.withLock { $0 = generations } }
-
-  /// Takes over the generations that an earlier start left, as soon as the store knows them; true when that is done.
-  func restoreGenerations() -> Bool { generations.withLock { $0 }?.restore(from: store) ?? true }
 
   // MARK: Answering
 
@@ -33,42 +25,39 @@ public final class DiskProvider: ResponseHandler {
     let mark = store.mark(key)
     guard request.method == .get || request.method == .head else { throw Unhandled(.method, mark: mark) }
     guard mayKeep(request) else { throw Unhandled(.bypass) }
-    let fields = request.routed
-    let records = await store.records(key, now: request.now, limit: 8, countingHits: true) {
-      RecordHead.selects($0, fields.head.fields)
-    }
-    guard let record = Self.preferred(records), let head = RecordHead(record.head) else {
+    guard let record = await find(key, request), let head = RecordHead(record.head) else {
       throw await unselected(key, mark, request)
     }
-    var stored = StoredResponse(
+    let stored = StoredResponse(
       metadata: head.metadata, fields: .stored(shared: nil, own: head.lines), body: record.responseBody,
       mark: mark, detail: .disk, source: record)
-    // A damaged beginning is a miss; further on the connection could only be cut.
-    if case .file(let body) = stored.body, request.method == .get, !request.routed.isConditional {
-      guard let opened = await body.opened() else { throw Unhandled(.miss, mark: mark) }
-      stored.body = .file(opened)
-    }
     // RFC 9111 section 4.2.3 trusts the clock; one that went back a day behind what was written knows no ages.
     guard store.mayTrust(wall: request.wall) else {
       throw Unhandled(because: .clockWentBack, candidate: stored.candidate)
     }
     var response = try stored.answer(to: request)
+    // A damaged beginning is a miss; further on the connection could only be cut.
+    if case .file(let body) = response.body, request.method == .get, !request.routed.isConditional {
+      guard let opened = await body.opened() else { throw Unhandled(.miss, mark: mark) }
+      response.body = .file(opened)
+    }
     // The caches before this one may keep what this one had: so the rules said when it came here.
     response.storability = .store
     return response
+  }
+
+  /// The stored response that a request selects.
+  private func find(_ key: RecordKey, _ request: Request) async -> DiskRecord? {
+    let routed = request.routed
+    return await store.lookup(
+      key, now: request.now, where: { RecordHead.selects($0, routed.head.fields) },
+      preferring: RecordHead.isPreferred)
   }
 
   /// Whether this cache has anything to do with a request. What is one client's own stays in memory.
   func mayKeep(_ request: Request) -> Bool {
     request.domain.policy.kind != .networkOnly && !request.hasBody && !request.routed.offersUpgrade
       && !request.domain.policy.isPrivate(for: request.fields)
-  }
-
-  private static func preferred(_ records: [DiskRecord]) -> DiskRecord? {
-    // The last written comes first: it gives way only to one that is better.
-    records.dropFirst().reduce(records.first) { best, record in
-      best.map { RecordHead.isPreferred(record.head, to: $0.head) ? record : $0 }
-    }
   }
 
   /// What is said of a request that selects nothing: the tags of what is stored for others go along.
@@ -163,10 +152,10 @@ public final class DiskProvider: ResponseHandler {
   private func confirm(_ response: Response, _ request: Request) async -> Bool {
     guard response.storability.keeps, let metadata = response.metadata else { return false }
     let key = store.key(request.key.bytes)
-    let records = await store.records(key, now: request.now, limit: 8) { [request] in
-      RecordHead.selects($0, request.head.fields)
-    }
-    guard let record = Self.preferred(records), let old = RecordHead(record.head),
+    // Most often it is the one that went along as a candidate, and need not be read again.
+    var confirmed = request.candidate(confirmedBy: response.fields.parsed)?.source
+    if confirmed == nil { confirmed = await find(key, request) }
+    guard let record = confirmed, let old = RecordHead(record.head),
       record.body.count == response.body.count,
       Self.isSame(.stored(shared: nil, own: old.lines), response.fields),
       let (head, variant) = Self.head(of: response, metadata, request), variant == record.variant

@@ -10,7 +10,7 @@ import RegentStorage
 struct StoredResponse {
   let metadata: StoredMetadata
   let fields: ResponseFields
-  var body: ResponseBody
+  let body: ResponseBody
   /// What the cache had removed when it found it.
   let mark: RemovalMark
   /// What a hit is to say of itself.

@@ -51,6 +51,7 @@ final class TargetGenerations: Sendable {
   /// Takes over what an earlier start left, once the store knows it; and leaves what counts from now on. True when that
   /// is done.
   func restore(from store: DiskStore) -> Bool {
+    if state.withLock({ $0.isRestored }) { return true }
     guard store.isOpen else { return false }
     let kept = store.memo(Self.memo).flatMap { Self.counts($0) }
     let isFirst = state.withLock { state in

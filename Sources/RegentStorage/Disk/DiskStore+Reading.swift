@@ -22,17 +22,27 @@ private enum DiskLook: Sendable {
 }
 
 extension DiskStore {
-  /// The key's response that `matches` accepts by its head, the last written one of several; nil where there is none,
-  /// and where the disk does not let it be read, or not in time.
+  /// Of so many responses that match, the best is looked for.
+  private static let mostCompared = 8
+
+  /// The key's response that `matches` accepts by its head; nil where there is none, and where the disk does not let it be
+  /// read, or not in time. Of several it is the last written one, unless `isBetter` says of another head (the first) that it
+  /// is preferred to it (the second).
   ///
   /// - Parameter now: Monotonic time in nanoseconds.
   public func lookup(
-    _ key: RecordKey, now: Int64, where matches: @escaping @Sendable (Slice) -> Bool = { _ in true }
+    _ key: RecordKey, now: Int64, where matches: @escaping @Sendable (Slice) -> Bool = { _ in true },
+    preferring isBetter: (Slice, Slice) -> Bool = { _, _ in false }
   ) async -> DiskRecord? {
     guard core.isReading else { return nil }
     let finds = core.index.finds(key.hash)
     guard case .one(let entry) = finds else {
-      return await records(of: finds, key, now, limit: 1, countingHits: true, matches).first
+      let found = await records(of: finds, key, now, limit: Self.mostCompared, matches)
+      let best = found.dropFirst().reduce(found.first) { best, record in
+        best.map { isBetter(record.head, $0.head) ? record : $0 }
+      }
+      if let best { core.index.touch(best.entry, core.logTime.load(ordering: .relaxed)) }
+      return best
     }
     // Most often there is one, which is in the page cache: no list is made of it.
     let query = DiskQuery(key: key, now: now, isOnly: true, matches: matches)
@@ -50,18 +60,18 @@ extension DiskStore {
     return record
   }
 
-  /// The key's responses that `matches` accepts, the last written first; at most `limit`.
+  /// The key's responses that `matches` accepts, the last written first; at most `limit`. It counts no hit.
   public func records(
-    _ key: RecordKey, now: Int64, limit: Int = 32, countingHits: Bool = false,
+    _ key: RecordKey, now: Int64, limit: Int = 32,
     where matches: @escaping @Sendable (Slice) -> Bool = { _ in true }
   ) async -> [DiskRecord] {
     guard core.isReading else { return [] }
     let finds = core.index.finds(key.hash)
-    return await records(of: finds, key, now, limit: limit, countingHits: countingHits, matches)
+    return await records(of: finds, key, now, limit: limit, matches)
   }
 
   private func records(
-    of finds: DiskFinds, _ key: RecordKey, _ now: Int64, limit: Int, countingHits: Bool,
+    of finds: DiskFinds, _ key: RecordKey, _ now: Int64, limit: Int,
     _ matches: @escaping @Sendable (Slice) -> Bool
   ) async -> [DiskRecord] {
     let entries = finds.entries
@@ -69,10 +79,6 @@ extension DiskStore {
     let query = DiskQuery(key: key, now: now, isOnly: entries.count == 1, matches: matches)
     let found = await search(entries, query, limit: limit)
     if found.isEmpty { core.index.countMiss(key.hash) }
-    if countingHits {
-      let time = core.logTime.load(ordering: .relaxed)
-      for record in found { core.index.touch(record.entry, time) }
-    }
     return found
   }
 
