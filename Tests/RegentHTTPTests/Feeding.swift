@@ -88,6 +88,11 @@ func feedRequest(_ bytes: [UInt8], _ ends: [Int], _ limits: MessageLimits = .sta
 
 func feedResponse(_ bytes: [UInt8], _ ends: [Int], _ limits: MessageLimits = .standard) -> Outcome {
   var parser = ResponseParser(limits: limits)
+  return feed(&parser, bytes, ends)
+}
+
+/// What a parser makes of a response that may not be its first.
+func feed(_ parser: inout ResponseParser, _ bytes: [UInt8], _ ends: [Int]) -> Outcome {
   do throws(ParseError) {
     for end in ends {
       if let head = try parser.parse(bytes.span.extracting(0..<end)) {

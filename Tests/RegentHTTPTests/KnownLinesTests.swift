@@ -63,19 +63,6 @@ private struct Heads {
     #expect(understood > 5000)
   }
 
-  private func feed(_ parser: inout ResponseParser, _ bytes: [UInt8], _ ends: [Int]) -> Outcome {
-    do throws(ParseError) {
-      for end in ends {
-        if let head = try parser.parse(bytes.span.extracting(0..<end)) {
-          return .head(summary(head), consumed: parser.consumed)
-        }
-      }
-      return .more
-    } catch {
-      return .refused(error)
-    }
-  }
-
   @Test(
     "a line is written with a known name as Regent spells it, another one as it came, and a value without blanks"
   )
