@@ -40,8 +40,8 @@ final class ClientConnection: StreamDelegate {
     self.isSurplus = isSurplus
   }
 
-  /// Whether the client has ended its side while it is being served.
-  var hasLeft: Bool { state == .closed || stream.peerHasEnded }
+  /// Waits for so long while the client is being served; false, and at once, where it leaves.
+  func stays(for duration: Duration) async -> Bool { await stream.peerStays(for: duration) }
 
   func start() {
     stream.delegate = self

@@ -138,10 +138,13 @@ extension UpstreamProvider {
   private func wait(
     _ delay: Duration, _ request: Request, _ path: UpstreamPath, _ kept: KeptContent?
   ) async throws(Failure) {
-    await path.loop.sleep(for: delay)
-    if request.isForNobody {
-      request.meters.retryRefusals.add(.left)
-      throw .clientLeft
+    if let client = request.onlyReader {
+      guard await client.value.stays(for: delay) else {
+        request.meters.retryRefusals.add(.left)
+        throw .clientLeft
+      }
+    } else {
+      await path.loop.sleep(for: delay)
     }
     if kept?.isWhole == true { kept?.rewind() }
     request.meters.originRetries.add(1)
@@ -189,10 +192,11 @@ extension Request {
     }
   }
 
-  /// Whether the client has gone and no cache waits for the answer either.
-  fileprivate var isForNobody: Bool {
-    guard let client, !(method == .get && isForCache) else { return false }
-    return client.value.hasLeft
+  /// The client, where nobody but it waits for the answer. What a store may keep is worth finishing in any case, and only
+  /// such requests are followed by others.
+  fileprivate var onlyReader: LoopBound<ClientConnection>? {
+    let isForStore = method == .get && isForCache
+    return isForStore && !(directives.noStore && domain.policy.honoursRequestDirectives) ? nil : client
   }
 }
 

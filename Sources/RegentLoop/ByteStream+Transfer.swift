@@ -182,15 +182,6 @@ extension Slice {
 }
 
 extension ByteStream {
-  /// Whether the peer has ended its side, or the connection broke, with nothing left to be read before that.
-  public var peerHasEnded: Bool {
-    var byte: UInt8 = 0
-    guard descriptor >= 0 else { return true }
-    // Unsafe: peeks one byte into a local.
-    let result = unsafe recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
-    return result == 0 || result < 0 && errno != EAGAIN && errno != EINTR
-  }
-
   /// Whether nothing waits to be received now: asks the kernel.
   public var isQuiet: Bool { peeked().map { $0 < 0 && $1 == EAGAIN } ?? false }
 

@@ -36,7 +36,9 @@ public enum Attempt: Sendable, Equatable {
   // Unsafe: libevent's structures, owned by this object; taken out of the loop before they are freed.
   private let readEvent: UnsafeMutablePointer<event>
   private var writeEvent: UnsafeMutablePointer<event>?
-  private var isReading = false
+  private(set) var isReading = false
+  /// The watch over its peer, while somebody waits for something else than bytes.
+  var departure: Departure?
   // Unsafe continuations: each is taken out before it is resumed, and `close` resumes what is left.
   private var reader: UnsafeContinuation<Wakeup, Never>?
   private var writer: UnsafeContinuation<Wakeup, Never>?
@@ -70,9 +72,10 @@ public enum Attempt: Sendable, Equatable {
   /// Closes at once; waiting tasks are told. Closing twice is harmless.
   public func close() {
     guard descriptor >= 0 else { return }
-    // Unsafe: both events leave the loop before the descriptor's number can be used again.
+    // Unsafe: all events leave the loop before the descriptor's number can be used again.
     unsafe event_del(readEvent)
     if let writeEvent = unsafe writeEvent { unsafe event_del(writeEvent) }
+    departure?.end()
     loop.unwatch(slot)
     tls?.shutdown()
     tls = nil

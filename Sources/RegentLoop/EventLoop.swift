@@ -218,6 +218,8 @@ import Synchronization
     if what & Int16(EV_WRITE) != 0 { stream.becameWritable() }
   }
 
+  fileprivate func deliverDeparture(to id: SlotID) { watched[id]?.departureSeen() }
+
   // MARK: Time
 
   /// Re-reads the clock in the middle of an event, when something took time.
@@ -353,6 +355,12 @@ func streamEvent(_: Int32, what: Int16, slot: UnsafeMutableRawPointer?) {
   // Unsafe: the pointer is a number in disguise and is never followed.
   let id = SlotID(bits: UInt(bitPattern: slot))
   EventLoop.current?.handleEvent { $0.deliver(what, to: id) }
+}
+
+func departureEvent(_: Int32, what: Int16, slot: UnsafeMutableRawPointer?) {
+  // Unsafe: the pointer is a number in disguise and is never followed.
+  let id = SlotID(bits: UInt(bitPattern: slot))
+  EventLoop.current?.handleEvent { $0.deliverDeparture(to: id) }
 }
 
 func listenerEvent(_: Int32, what: Int16, slot: UnsafeMutableRawPointer?) {
