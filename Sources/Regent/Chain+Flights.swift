@@ -79,9 +79,9 @@ extension Chain {
   private func lead(_ ticket: FlightTicket, _ request: Request, after index: Int) async -> Response {
     switch await walk(request, after: index) {
     case .answered(let response, let asked, let place):
-      let isTrouble = response.isTrouble
+      let trouble = response.trouble(for: asked)
       let finished = await finish(response, asked, from: place)
-      return settle(ticket, finished, isTrouble: isTrouble, asked)
+      return settle(ticket, finished, trouble, asked)
     case .failed(let error, let asked):
       fail(ticket, error, request)
       return recover(from: error, asked)
@@ -90,16 +90,15 @@ extension Chain {
 
   /// Ends a leader's duty with its response.
   ///
-  /// - Parameter isTrouble: Whether the origin's own response was one that says nothing of the resource: those who wait
-  ///   have something better than an error that nobody may store, or ask once more.
+  /// - Parameter trouble: What the origin's own response said where it says nothing of the resource: those who wait have
+  ///   something better than an error that nobody may store, or ask once more.
   func settle(
-    _ ticket: FlightTicket, _ response: consuming Response, isTrouble: Bool, _ request: Request
+    _ ticket: FlightTicket, _ response: consuming Response, _ trouble: SharedTrouble?, _ request: Request
   ) -> Response {
-    guard isTrouble, response.storability != .store || response.isStale else {
+    guard let trouble, response.storability != .store || response.isStale else {
       return land(ticket, response, request)
     }
-    let status = response.cacheStatus.fwdStatus.map(Int.init) ?? response.status
-    fail(ticket, Failure.originTrouble(status), request)
+    fail(ticket, trouble.failure, request)
     return response
   }
 
@@ -192,12 +191,6 @@ extension Chain {
 extension Response {
   /// Whether it stands in for a better one.
   fileprivate var isStale: Bool { if case .stale = cacheStatus.detail { true } else { false } }
-
-  /// Whether the origin is in trouble, and said nothing of the resource. A stored error that a 304 confirms is no
-  /// trouble of the origin's.
-  var isTrouble: Bool {
-    (status >= 500 || status == 408 || status == 425 || status == 429) && cacheStatus.fwdStatus != 304
-  }
 }
 
 extension ResponseBody {

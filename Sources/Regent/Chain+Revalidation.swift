@@ -29,8 +29,9 @@ extension Chain {
     switch await walk(request, after: cache) {
     case .answered(let response, let asked, let index):
       // An origin in trouble says nothing of the resource, even where its words may be stored (RFC 5861 section 3).
-      let isTrouble = response.isTrouble
-      if isTrouble, let ticket { fail(ticket, Failure.originTrouble(response.status), request) }
+      let trouble = response.trouble(for: request)
+      let isTrouble = trouble != nil
+      if let trouble, let ticket { fail(ticket, trouble.failure, request) }
       let stream = isTrouble ? response.leftUnread() : await take(response, asked, ticket, from: index)
       guard let stream else { return !isTrouble }
       if case .finished = await stream.completion() { return !isTrouble }

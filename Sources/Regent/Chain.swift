@@ -102,9 +102,9 @@ public final class Chain: Sendable {
       if let response = await ask(links[index], request, &word) {
         request.meters.providers[index].answered.add(1)
         if index == 0, response.revalidation == nil { return response }
-        let isTrouble = response.isTrouble
+        let trouble = response.trouble(for: request)
         let finished = await finish(consume response, request, from: index)
-        return settle(standing, finished, isTrouble: isTrouble, request)
+        return settle(standing, finished, trouble, request)
       }
       guard case .unhandled(let unhandled) = word else {
         request.meters.providers[index].errors.add(1)
@@ -153,11 +153,11 @@ public final class Chain: Sendable {
   }
 
   private func settle(
-    _ standing: Standing, _ response: consuming Response, isTrouble: Bool, _ request: Request
+    _ standing: Standing, _ response: consuming Response, _ trouble: SharedTrouble?, _ request: Request
   ) -> Response {
     switch standing {
     case .single: return response
-    case .leads(let ticket): return settle(ticket, response, isTrouble: isTrouble, request)
+    case .leads(let ticket): return settle(ticket, response, trouble, request)
     case .unshared:
       if response.storability == .store { flights.becameShareable(request.key) }
       return response

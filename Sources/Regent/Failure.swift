@@ -43,8 +43,9 @@ public enum Failure: Error, Sendable, Equatable {
   case malformedResponse(String, fault: OriginFault = .malformedHead)
   /// Too many requests wait for a connection to this origin.
   case overloaded
-  /// The origin answered with this status, 408, 425, 429 or 5xx, to another request that this one waited for.
-  case originTrouble(Int)
+  /// The origin answered with this status, 408, 425, 429 or 5xx, to another request that this one waited for, and asked
+  /// to be left alone for so long.
+  case originTrouble(Int, seconds: Int? = nil)
   /// The origin failed too often and is left alone for so long: what it failed by last, in a sentence.
   case circuitOpen(seconds: Int, because: String)
   /// The request's whole time passed before the head of an answer was there.
@@ -69,7 +70,7 @@ public enum Failure: Error, Sendable, Equatable {
     case .loopDetected: 508
     case .provider: 500
     case .overloaded, .connectionsExhausted, .circuitOpen, .tunnelsExhausted: 503
-    case .originTrouble(let status): status
+    case .originTrouble(let status, _): status
     case .unhandled, .nameNotFound, .connectionRefused, .connectionFailed, .proxyRefused, .tls,
       .closedBeforeResponse,
       .malformedResponse:
@@ -126,7 +127,7 @@ public enum Failure: Error, Sendable, Equatable {
     case .responseTimedOut: "The origin did not answer in time."
     case .malformedResponse(let rule, _): "The origin's response is malformed: \(rule)"
     case .overloaded: "Too many requests wait for a connection to this origin."
-    case .originTrouble(let status): "The origin answered \(status) to a request for the same."
+    case .originTrouble(let status, _): "The origin answered \(status) to a request for the same."
     case .circuitOpen(let seconds, let cause):
       "The origin failed too often and is asked again in \(seconds) s. \(cause)"
     case .deadlinePassed: "The time for this request passed before the origin answered."
@@ -143,7 +144,7 @@ public enum Failure: Error, Sendable, Equatable {
     case .misdirected, .methodNotAllowed, .loopDetected, .connectionsExhausted, .unhandled, .onlyIfCached,
       .provider, .requestTimedOut, .malformedRequest, .clientLeft, .tunnelsExhausted, .foreignPage:
       nil
-    case .originTrouble(let status): .status(UInt16(clamping: status))
+    case .originTrouble(let status, _): .status(UInt16(clamping: status))
     default: .unreachable
     }
   }
@@ -173,7 +174,10 @@ extension Failure {
   }
 
   private var extraFields: [(FieldName, String)] {
-    if case .circuitOpen(let seconds, _) = self { return [(.retryAfter, "\(seconds)")] }
+    switch self {
+    case .circuitOpen(let seconds, _), .originTrouble(_, let seconds?): return [(.retryAfter, "\(seconds)")]
+    default: break
+    }
     return switch status {
     case 405: [(.allow, "GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH")]
     case 503: [(.retryAfter, "1")]

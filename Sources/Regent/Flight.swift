@@ -51,14 +51,16 @@ struct Flight<Follower> {
   }
 
   /// One who led has failed. `isContent` says of a follower that it has something stale which may answer now.
-  mutating func leaderFailed(isContent: (Follower) -> Bool) -> Failed {
+  ///
+  /// - Parameter isFinal: Whether nobody is to ask once more.
+  mutating func leaderFailed(isFinal: Bool = false, isContent: (Follower) -> Bool) -> Failed {
     leading -= 1
     var outcome = Failed()
     guard !isLanded else { return outcome }
     outcome.content = waiting.filter(isContent)
     if !outcome.content.isEmpty { waiting.removeAll(where: isContent) }
     if leading == 0 {
-      outcome.elected = elect()
+      outcome.elected = isFinal ? nil : elect()
       if outcome.elected == nil {
         outcome.failed = takeAll()
         outcome.isOver = true

@@ -299,7 +299,9 @@ extension Flights.Shard {
     -> Flight<Flights.Waiter>.Failed
   {
     guard let index = flights.index(of: ticket) else { return .init() }
-    let outcome = flights[index].flight.leaderFailed { $0.request.hasStale(after: failure) }
+    let outcome = flights[index].flight.leaderFailed(isFinal: failure.isDemand) {
+      $0.request.hasStale(after: failure)
+    }
     if outcome.elected != nil { counts.elected += 1 }
     counts.failed += outcome.failed.count
     counts.stale += outcome.content.count

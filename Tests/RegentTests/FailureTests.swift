@@ -114,11 +114,15 @@ struct FailureTests {
     }
   }
 
-  @Test("of an origin that is left alone says for how long")
-  func circuitOpen() throws {
-    let fields = Failure.circuitOpen(seconds: 17, because: "It did.").response(to: try request()).fields
-      .parsed
-    #expect(fields.first(.retryAfter)?.elementsEqual("17".utf8) == true)
+  @Test(
+    "of an origin that is left alone, or wants to be, says for how long",
+    arguments: [
+      .circuitOpen(seconds: 17, because: "It did."), .originTrouble(503, seconds: 17),
+      .originTrouble(429, seconds: 17),
+    ] as [Failure])
+  func leftAlone(failure: Failure) throws {
+    let fields = failure.response(to: try request()).fields.parsed
+    #expect(fields.all(.retryAfter).map { String(decoding: $0, as: UTF8.self) } == ["17"])
   }
 
   @Test("of a host that no domain has says how to add one, and counts in good English")

@@ -19,6 +19,15 @@ struct FlightMachineTests {
     #expect(second.elected == nil && second.failed == [2, 3] && second.isOver)
   }
 
+  @Test("elects nobody where the origin wants to be left alone, and fails all")
+  func final() {
+    var flight = Flight<Int>()
+    for number in 1...4 { _ = flight.joined(number, limit: 10) }
+    let outcome = flight.leaderFailed(isFinal: true) { $0 == 2 }
+    #expect(outcome.content == [2] && outcome.elected == nil)
+    #expect(outcome.failed == [1, 3, 4] && outcome.isOver)
+  }
+
   @Test("lets those go at once who have something stale, and elects none of them")
   func content() {
     var flight = Flight<Int>()
@@ -67,7 +76,7 @@ struct FlightMachineTests {
         }
       case 15..<18:
         let before = flight.isLanded
-        let failed = flight.leaderFailed { $0 % 3 == 0 }
+        let failed = flight.leaderFailed(isFinal: .random(using: &generator)) { $0 % 3 == 0 }
         leading -= 1
         outcomes += failed.content + failed.failed
         if let elected = failed.elected {

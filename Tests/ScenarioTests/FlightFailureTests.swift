@@ -32,6 +32,34 @@ struct FlightFailureTests {
     #expect(try ["elections", "failed", "in-the-air"].map(stage.flight) == [1, 38, 0])
   }
 
+  @Test(
+    "because the origin wants to be left alone tells all for how long, and asks it no second time",
+    arguments: [(503, "40"), (429, "40"), (503, "date"), (429, "limit")])
+  func leftAlone(status: Int, how: String) throws {
+    let gate = Gate()
+    let field =
+      switch how {
+      case "date": "Retry-After: \(httpDate(in: 40))"
+      case "limit": "RateLimit: \"default\";r=0;t=40"
+      default: "Retry-After: \(how)"
+      }
+    let stage = try Stage(set: [Setting.retry("none")]) { _, connection in
+      try gate.wait()
+      try connection.answer(status, [field], "trouble")
+    }
+    let clients = try stage.crowd(20, "/t")
+    gate.open()
+    let answers = try clients.map { try $0.response() }
+    #expect(answers.allSatisfy { $0.status == status } && stage.origin.requests.count == 1)
+    let followers = answers.filter { $0.text != "trouble" }
+    #expect(followers.count == 19)
+    for answer in followers {
+      #expect(["38", "39", "40"].contains(answer["Retry-After"]), "\(answer.head.raw)")
+      #expect(answer["Proxy-Status"]?.contains("destination_unavailable") == true)
+    }
+    #expect(try ["elections", "failed", "in-the-air"].map(stage.flight) == [0, 19, 0])
+  }
+
   @Test("gives those who have something stale that, at once")
   func stale() throws {
     let gate = Gate()
@@ -191,4 +219,13 @@ struct FlightFailureTests {
     }
     #expect(try ["in-the-air", "waiting"].map(stage.flight) == [0, 0])
   }
+}
+
+/// The time so many seconds from now, as it stands in a field.
+private func httpDate(in seconds: Double) -> String {
+  let formatter = DateFormatter()
+  formatter.locale = Locale(identifier: "en_US_POSIX")
+  formatter.timeZone = TimeZone(identifier: "GMT")
+  formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+  return formatter.string(from: Date(timeIntervalSinceNow: seconds))
 }
