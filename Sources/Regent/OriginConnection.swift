@@ -77,8 +77,13 @@ final class OriginConnection: StreamDelegate {
     }
     interim += 1
     if head.status == 101 {
-      guard let offered = request.upgrade, Upgrade.accepted(head, offered: offered) != nil else {
+      guard let offered = request.upgrade, let chosen = Upgrade.accepted(head, offered: offered) else {
         throw .malformedResponse("101 without an upgrade was sent.", fault: .unasked101)
+      }
+      guard !Upgrade.isWebSocket(chosen) || WebSocketKey.isAnswered(by: head.fields, to: request.fields)
+      else {
+        throw .malformedResponse(
+          "The Sec-WebSocket-Accept of its 101 does not answer the request's key.", fault: .wrongAccept)
       }
       stream.setDeadline(nil)
       return true

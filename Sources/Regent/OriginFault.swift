@@ -29,6 +29,8 @@ public enum OriginFault: String, CaseIterable, Sendable {
   case largeHead = "head-too-large"
   case manyInterim = "too-many-interim"
   case unasked101 = "unasked-101"
+  /// Its 101 does not answer the key of a WebSocket's handshake.
+  case wrongAccept = "websocket-accept"
   case unasked206 = "unasked-206"
   case unasked304 = "unasked-304"
   // In its body, or behind it.

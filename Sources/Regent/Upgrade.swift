@@ -7,13 +7,13 @@ enum Upgrade {
   /// The protocols, as a list in one field value, that a request offers and its domain lets through; nil for none.
   ///
   /// A request with content never goes on in another protocol: where its content ends and the protocol begins would be
-  /// two readings of the same bytes. A WebSocket begins with a GET (RFC 6455 section 4.1).
+  /// two readings of the same bytes. A WebSocket begins with a GET that has a key (RFC 6455 section 4.1).
   static func offered(_ head: RequestHead, permitted: [String]) -> [UInt8]? {
     guard head.upgrades, head.framing == .none || head.framing == .length(0) else { return nil }
     let passed = elements(of: .upgrade, in: head.fields).filter { element in
       permitted.contains { name in
         element.prefix { $0 != 0x2F }.equalsIgnoringCase(name.utf8)
-          && (name != "websocket" || head.method == .get)
+          && (name != "websocket" || head.method == .get && WebSocketKey.key(head.fields) != nil)
       }
     }
     return passed.isEmpty ? nil : Array(passed.joined(separator: [0x2C, 0x20]))
@@ -29,6 +29,11 @@ enum Upgrade {
       !head.fields.contains(.contentLength), !head.fields.contains(.transferEncoding)
     else { return nil }
     return Array(chosen.joined(separator: [0x2C, 0x20]))
+  }
+
+  /// Whether what a 101 switches to is a WebSocket.
+  static func isWebSocket(_ chosen: [UInt8]) -> Bool {
+    elements(of: chosen[...]).contains { $0.prefix { $0 != 0x2F }.equalsIgnoringCase("websocket".utf8) }
   }
 
   private static func elements(of name: FieldName, in fields: Fields) -> [ArraySlice<UInt8>] {

@@ -1,11 +1,12 @@
-// SHA-2 digests (FIPS 180-4) over bytes that come one run after the other: OpenSSL's, which uses the processor's own
+// SHA-1 and SHA-2 digests (FIPS 180-4) over bytes that come one run after the other: OpenSSL's, which uses the processor's own
 // instructions where there are any.
 
 import COpenSSL
 
 /// A digest that is being worked out. One task updates it at a time.
 @safe public final class MessageDigest {
-  public enum Algorithm: Sendable, CaseIterable { case sha256, sha512 }
+  /// SHA-1 is for what a protocol fixes, and no proof against anybody who means harm.
+  public enum Algorithm: Sendable { case sha1, sha256, sha512 }
 
   // Unsafe: owned here, freed in deinit; never handed out.
   private let context: OpaquePointer
@@ -13,9 +14,7 @@ import COpenSSL
   /// Nil where OpenSSL has no memory for it, or is configured not to know the algorithm.
   public init?(_ algorithm: Algorithm) {
     guard let context = unsafe EVP_MD_CTX_new() else { return nil }
-    // Unsafe: a constant of OpenSSL's.
-    let kind = unsafe algorithm == .sha256 ? EVP_sha256() : EVP_sha512()
-    guard unsafe EVP_DigestInit_ex(context, kind, nil) == 1 else {
+    guard unsafe EVP_DigestInit_ex(context, algorithm.constant, nil) == 1 else {
       unsafe EVP_MD_CTX_free(context)
       return nil
     }
@@ -39,6 +38,17 @@ import COpenSSL
       var length: UInt32 = 0
       let isDone = unsafe EVP_DigestFinal_ex(context, buffer.baseAddress, &length) == 1
       count = isDone ? Int(length) : 0
+    }
+  }
+}
+
+extension MessageDigest.Algorithm {
+  // Unsafe: constants of OpenSSL's.
+  fileprivate var constant: OpaquePointer? {
+    switch self {
+    case .sha1: unsafe EVP_sha1()
+    case .sha256: unsafe EVP_sha256()
+    case .sha512: unsafe EVP_sha512()
     }
   }
 }

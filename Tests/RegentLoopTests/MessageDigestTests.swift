@@ -46,6 +46,17 @@ struct MessageDigestTests {
     }
   }
 
+  @Test("of SHA-1 is that of RFC 3174")
+  func sha1() throws {
+    for (text, expected) in [
+      ("abc", "a9993e364706816aba3e25717850c26c9cd0d89d"), ("", "da39a3ee5e6b4b0d3255bfef95601890afd80709"),
+    ] {
+      let digest = try #require(MessageDigest(.sha1))
+      digest.update(Array(text.utf8).span)
+      #expect(Self.text(digest.finish()) == expected)
+    }
+  }
+
   private static func text(_ bytes: [UInt8]) -> String {
     bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }

@@ -14,6 +14,7 @@ struct UpgradeTests {
   }
 
   private static let connection = "Connection: Upgrade"
+  private static let keyLine = "Sec-WebSocket-Key: "
 
   @Test(
     "what a request offers is what its domain lists of it, in the request's order",
@@ -42,10 +43,16 @@ struct UpgradeTests {
         lines: ["GET / HTTP/1.1", connection, "Upgrade: websocket", "Transfer-Encoding: chunked"],
         offered: nil),
       Offer(lines: ["POST / HTTP/1.1", connection, "Upgrade: websocket"], offered: nil),
+      Offer(lines: ["GET / HTTP/1.1", connection, "Upgrade: websocket", keyLine], offered: nil),
+      Offer(
+        lines: ["GET / HTTP/1.1", connection, "Upgrade: websocket", keyLine + "a", keyLine + "a"],
+        offered: nil),
       Offer(lines: ["POST / HTTP/1.1", connection, "Upgrade: tcp"], permitted: ["tcp"], offered: "tcp"),
     ])
   func offered(_ row: Offer) throws {
-    let head = try head((row.lines + ["Host: a"]).joined(separator: "\r\n"))
+    let key =
+      row.lines.contains { $0.hasPrefix(Self.keyLine) } ? [] : [Self.keyLine + "dGhlIHNhbXBsZSBub25jZQ=="]
+    let head = try head((row.lines + key + ["Host: a"]).joined(separator: "\r\n"))
     let offered = Upgrade.offered(head, permitted: row.permitted)
     #expect(offered.map { String(decoding: $0, as: UTF8.self) } == row.offered, "\(row.lines)")
   }
@@ -76,6 +83,37 @@ struct UpgradeTests {
     let head = try #require(try answer("HTTP/1.1", row.lines))
     let chosen = Upgrade.accepted(head, offered: Array(row.offered.utf8))
     #expect(chosen.map { String(decoding: $0, as: UTF8.self) } == row.chosen, "\(row.lines)")
+  }
+
+  @Test(
+    "a WebSocket's 101 answers the request's own key (RFC 6455 section 1.3)",
+    arguments: [
+      (["dGhlIHNhbXBsZSBub25jZQ=="], ["s3pPLMBiTxaQ9kYGzzhZRbK+xOo="], true),
+      (["x3JJHMbDL1EzLkh9GBhXDw=="], ["HSmrc0sMlYUkAGmm5OPpG2HaGWk="], true),
+      (["dGhlIHNhbXBsZSBub25jZQ=="], ["S3pPLMBiTxaQ9kYGzzhZRbK+xOo="], false),
+      (["dGhlIHNhbXBsZSBub25jZQ=="], ["HSmrc0sMlYUkAGmm5OPpG2HaGWk="], false),
+      (["dGhlIHNhbXBsZSBub25jZQ=="], [], false), (["dGhlIHNhbXBsZSBub25jZQ=="], [""], false),
+      (
+        ["dGhlIHNhbXBsZSBub25jZQ=="], ["s3pPLMBiTxaQ9kYGzzhZRbK+xOo=", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="],
+        false
+      ),
+      ([], ["s3pPLMBiTxaQ9kYGzzhZRbK+xOo="], false), ([], ["Kfh9QIsMVZcl6xEPYxPHzW8SZ8w="], false),
+    ])
+  func answered(keys: [String], answers: [String], isAnswered: Bool) throws {
+    let request = try head(
+      (["GET / HTTP/1.1", "Host: a"] + keys.map { Self.keyLine + $0 }).joined(separator: "\r\n"))
+    let response = try #require(try answer("HTTP/1.1", answers.map { "Sec-WebSocket-Accept: \($0)" }))
+    #expect(WebSocketKey.isAnswered(by: response.fields, to: request.fields) == isAnswered)
+  }
+
+  @Test(
+    "a 101 is a WebSocket's by its own name",
+    arguments: [
+      ("websocket", true), ("WebSocket", true), ("a/1, websocket/13", true), ("websockets", false),
+      ("tcp", false), ("", false),
+    ])
+  func webSocket(chosen: String, isWebSocket: Bool) {
+    #expect(Upgrade.isWebSocket(Array(chosen.utf8)) == isWebSocket)
   }
 
   @Test("an HTTP/1.0 server cannot switch")

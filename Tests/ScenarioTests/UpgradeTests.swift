@@ -158,6 +158,41 @@ struct UpgradeTests {
     #expect(stage.origin.requests.map(\.connection) == [1, 2])
   }
 
+  @Test(
+    "a 101 that does not answer the client's key is a bad gateway of its own kind (RFC 6455 section 4.1)",
+    arguments: [
+      "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOO=", "Sec-WebSocket-Accept: dGhlIHNhbXBsZSBub25jZQ==",
+      "Sec-WebSocket-Accept:", "X-None: 1", "Sec-WebSocket-Accept: S3PPLMBITXAQ9KYGZZHZRBK+XOO=",
+      "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=",
+    ])
+  func wrongKey(_ field: String) throws {
+    let accept = "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
+    let stage = try Stage { _, connection in
+      try connection.send(Opening.answer().replacing(accept, with: field) + "evil")
+    }
+    let client = try stage.daemon.connect()
+    try client.send(Opening.request())
+    let refusal = try client.response()
+    #expect(refusal.status == 502 && refusal.text.contains("Sec-WebSocket-Accept"), "\(refusal.text)")
+    #expect(refusal["Proxy-Status"]?.contains("http_protocol_error") == true)
+    let faults = (try stage.daemon.stats()["origins"] as? [String: Any])?["faults"] as? [String: Int]
+    #expect(faults == ["websocket-accept": 1])
+    let tunnels = try stage.daemon.stats()["tunnels"] as? [String: Int]
+    #expect(tunnels?["open"] == 0 && tunnels?["opened"] == 0)
+  }
+
+  @Test("a WebSocket without a key, or with two, is asked for as an ordinary request")
+  func noKey() throws {
+    let stage = try Stage { _, connection in try connection.answer(200, [], "ordinary") }
+    let key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+    for keys in ["", key + key] {
+      let client = try stage.daemon.connect()
+      try client.send(Opening.request().replacing(key, with: keys))
+      #expect(try client.response().text == "ordinary")
+    }
+    #expect(stage.origin.requests.count == 2 && stage.origin.requests.allSatisfy { $0["Upgrade"] == nil })
+  }
+
   @Test("a 101 without any wish for one is a bad gateway")
   func unsolicited() throws {
     let stage = try Stage { _, connection in try connection.send(Opening.answer() + "evil") }
