@@ -10,11 +10,8 @@ final class Expectation {
   private var word = Word.none
   private let waiting: Task<Void, Never>
 
-  /// How long the origin may say nothing: many know no 100.
-  static let patience = Duration.seconds(1)
-
-  init(on loop: EventLoop) {
-    let patience = Self.patience
+  /// - Parameter patience: How long the origin may say nothing: many know no 100.
+  init(on loop: EventLoop, patience: Duration) {
     waiting = Task(executorPreference: loop) { await loop.sleep(for: patience) }
   }
 

@@ -48,6 +48,11 @@ extension UpstreamProvider {
     return try await upload(body, request, connection)
   }
 
+  private func expectation(of request: Request, on loop: EventLoop) -> Expectation? {
+    guard request.head.expectsContinue, let target = targets[request.domain.number] else { return nil }
+    return Expectation(on: loop, patience: target.expectWait)
+  }
+
   /// Sends the content while the answer is awaited already: an early one ends the sending.
   private func upload(
     _ body: any RequestBody, _ request: Request, _ connection: OriginConnection
@@ -58,7 +63,7 @@ extension UpstreamProvider {
     let patience = timeouts.firstByte
     connection.sentWhole = false
     let transfer = Transfer(.upload, request, total: body.framing.announced, on: loop)
-    let expectation = request.head.expectsContinue ? Expectation(on: loop) : nil
+    let expectation = expectation(of: request, on: loop)
     connection.expectation = expectation
     let expected = expectation.map { LoopBound($0, loop) }
     let sending = Task(executorPreference: loop) { () -> Failure? in

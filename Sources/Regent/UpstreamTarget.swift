@@ -9,11 +9,17 @@ extension UpstreamProvider {
     let retrying: RetryRules
     /// Whether requests carry what the owner added, as whom they are then made: fields, parameters, a certificate.
     let speaksForOwner: Bool
+    /// How long the origin may say nothing to an expectation.
+    let expectWait: Duration
 
-    init(_ health: OriginHealth, _ retrying: RetryRules, speaksForOwner: Bool) {
+    private init(
+      _ health: OriginHealth, _ retrying: RetryRules, _ domain: RegentConfig.Domain
+    ) {
       self.health = health
       self.retrying = retrying
-      self.speaksForOwner = speaksForOwner
+      speaksForOwner =
+        !domain.manners.fields.isEmpty || !domain.manners.query.isEmpty || domain.tls.certificate != nil
+      expectWait = domain.manners.expectWait
     }
 
     /// The origins of a configuration, by the domains' numbers. Domains that are served by one origin, and have the same
@@ -33,10 +39,7 @@ extension UpstreamProvider {
           ?? OriginHealth(
             url.origin, breaking: breaking, retryBudget: budget, log: log)
         if shared == nil { known.append((domain.upstreams, breaking, budget, health)) }
-        return Target(
-          health, RetryRules(domain.retrying, policy: policies[domain.name]),
-          speaksForOwner: !domain.manners.fields.isEmpty || !domain.manners.query.isEmpty
-            || domain.tls.certificate != nil)
+        return Target(health, RetryRules(domain.retrying, policy: policies[domain.name]), domain)
       }
     }
   }

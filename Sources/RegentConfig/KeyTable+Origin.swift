@@ -55,6 +55,10 @@ extension KeyTable {
       "domain.host", \.manners.host, "The value of Host in requests to the origin, if not the upstream's own."
     ),
     Key(
+      "domain.expect-wait", \.manners.expectWait, in: .zero...wait.upperBound,
+      "How long content waits for the origin's word on Expect: 100-continue; behind that it is sent all the same."
+    ),
+    Key(
       "domain.forwarded", \.manners.forwarded,
       "What the origin is told of the client: none, x-forwarded or forwarded."),
     Key(

@@ -11,6 +11,8 @@ extension Domain {
     public var query: [QueryParameter] = []
     /// The value of Host, in place of the upstream's own host and port.
     public var host: HostField?
+    /// How long the origin may say nothing to `Expect: 100-continue` before it gets the content all the same.
+    public var expectWait = Duration.seconds(1)
 
     public init() {}
   }
