@@ -1,5 +1,5 @@
 // Checks of an origin's addresses: each is asked for a path from time to time, and one that answers badly gets no
-// request until it answers well. Each loop asks for itself, as each has connections of its own.
+// request until it answers well. The loop whose request is the first asks for all.
 
 import RegentConfig
 import RegentHTTP
@@ -13,6 +13,7 @@ final class AddressChecks {
   private let loop: EventLoop
   private let timeouts: Configuration.Timeouts
   private var task: Task<Void, Never>?
+  private var isStarted = false
 
   /// Nil where the domain wants none, or has one address only, which is asked in any case.
   init?(_ domain: RegentConfig.Domain, on loop: EventLoop, _ configuration: Configuration) {
@@ -24,9 +25,11 @@ final class AddressChecks {
     self.loop = loop
   }
 
-  /// Begins with the first request, on the loop; once.
+  /// Begins with the first request, on the loop that it came to.
   func start(_ servers: [OriginServer], _ balance: OriginBalance) {
-    guard task == nil else { return }
+    guard !isStarted else { return }
+    isStarted = true
+    guard balance.takeChecks() else { return }
     let bound = LoopBound((self, servers, balance), loop)
     let (loop, interval) = (loop, interval)
     task = Task(executorPreference: loop) {

@@ -53,12 +53,15 @@ final class Statistics: Sendable {
   private let healths: [(name: String, health: OriginHealth)]
   private let resolver: Resolver?
   private let addresses: [[String]]
+  private let upstreams: [UpstreamProvider]
 
   init(
     version: String, started: Int64, domains: [String], providers: [String], loops: [LoopMeters],
     memory: MemoryStore?, disk: DiskStore? = nil, flights: Flights, resolver: Resolver? = nil,
-    healths: [(name: String, health: OriginHealth)] = [], addresses: [[String]] = []
+    healths: [(name: String, health: OriginHealth)] = [], addresses: [[String]] = [],
+    upstreams: [UpstreamProvider] = []
   ) {
+    self.upstreams = upstreams
     self.healths = healths
     self.addresses = addresses
     self.resolver = resolver
@@ -93,7 +96,7 @@ final class Statistics: Sendable {
       json.object("origins", writeOrigins)
       json.object("flights") { flights.figures(now: now).write(&$0) }
       json.object("tunnels", writeTunnels)
-      json.object("domains", writeDomains)
+      json.object("domains") { writeDomains(&$0, now) }
       json.object("providers", writeProviders)
       json.array("transfers") { write(loops.flatMap { $0.transfers.progress(now: now) }, &$0) }
       json.value("transfers-unlisted", sum { $0.transfers.unlisted.count })
@@ -183,7 +186,7 @@ final class Statistics: Sendable {
     }
   }
 
-  private func writeDomains(_ json: inout JSONWriter) {
+  private func writeDomains(_ json: inout JSONWriter, _ now: Int64) {
     for (number, name) in domains.enumerated() {
       json.object(name) { json in
         json.value("requests", sum { $0.domains[number].requests.count })
@@ -199,13 +202,13 @@ final class Statistics: Sendable {
         json.object("stale-reasons") { json in write(\.staleFor, of: number, \.text, &json) }
         json.object("not-stored") { json in write(\.refused, of: number, \.text, &json) }
         json.object("latency-microseconds") { writeLatency(number, &$0) }
-        writeAddresses(of: number, &json)
+        writeAddresses(of: number, &json, now)
       }
     }
   }
 
-  /// The addresses of an origin that has several; one may be out of turn on some loops and not on others.
-  private func writeAddresses(of number: Int, _ json: inout JSONWriter) {
+  /// The addresses of an origin that has several.
+  private func writeAddresses(of number: Int, _ json: inout JSONWriter, _ now: Int64) {
     guard number < addresses.count, addresses[number].count > 1 else { return }
     json.object("addresses") { json in
       for (index, name) in addresses[number].enumerated() {
@@ -213,7 +216,7 @@ final class Statistics: Sendable {
           json.value("requests", sum { $0.addresses[number][index].requests.count })
           json.value("active", sum { $0.addresses[number][index].active.count })
           json.value("failures", sum { $0.addresses[number][index].failures.count })
-          json.value("out-of-turn", sum { $0.addresses[number][index].isOut.count })
+          json.value("out-of-turn", upstreams.contains { $0.isOut(index, of: number, now: now) } ? 1 : 0)
         }
       }
     }

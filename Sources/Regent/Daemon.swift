@@ -162,7 +162,7 @@ public enum Daemon {
       version: version, started: LoopClock.read().now, domains: domains.map(\.name),
       providers: kinds.map(\.rawValue) + ["admin"], loops: meters, memory: memory, disk: disk?.store,
       flights: flights, resolver: resolver, healths: upstreams.flatMap { $0.healths(of: domains) },
-      addresses: configuration.domains.map { $0.upstreams.map(\.url.description) })
+      addresses: configuration.domains.map { $0.upstreams.map(\.url.description) }, upstreams: upstreams)
     // What it explains is the chain before it.
     let explanations = ExplainPage(routing, builder.build(), limits: MessageLimits(configuration.limits))
     builder = builder.next(

@@ -80,7 +80,6 @@ final class AddressMeters: Sendable {
   let requests = Counter()
   let active = Counter()
   let failures = Counter()
-  let isOut = Counter()
 }
 
 /// Everything that one loop counts.

@@ -14,13 +14,11 @@ final class Origin {
   /// The origin of a domain; nil where it has none.
   init?(
     _ domain: RegentConfig.Domain, number: Int, on loop: EventLoop, resolver: Resolver,
-    configuration: Configuration,
-    meters: LoopMeters
+    configuration: Configuration, table: AddressTable?, meters: LoopMeters
   ) {
     guard domain.upstream != nil else { return nil }
     let addresses = domain.upstreams
-    let balance =
-      addresses.count > 1 ? OriginBalance(domain, on: loop, meters: meters.addresses[number]) : nil
+    let balance = table.map { OriginBalance(domain, $0, on: loop, meters: meters.addresses[number]) }
     self.loop = loop
     self.balance = balance
     checks = AddressChecks(domain, on: loop, configuration)
@@ -63,58 +61,62 @@ final class Origin {
   }
 }
 
-/// The choice among an origin's addresses, with its figures.
+/// The choice among an origin's addresses on one loop, with its figures.
 final class OriginBalance {
   private var balancer: Balancer
+  private let table: AddressTable
   private let loop: EventLoop
   private let meters: [AddressMeters]
 
-  init(_ domain: RegentConfig.Domain, on loop: EventLoop, meters: [AddressMeters]) {
+  init(
+    _ domain: RegentConfig.Domain, _ table: AddressTable, on loop: EventLoop, meters: [AddressMeters]
+  ) {
     balancer = Balancer(
       weights: domain.upstreams.map(\.weight),
-      rule: domain.balance.rule == .roundRobin ? .roundRobin : .leastConnections,
-      patience: domain.balance.ejectAfter, rest: domain.balance.ejectFor)
+      rule: domain.balance.rule == .roundRobin ? .roundRobin : .leastConnections)
+    self.table = table
     self.loop = loop
     self.meters = meters
   }
 
   func requestCame(tried: Set<Int>) -> Int? {
-    guard let index = balancer.requestCame(now: loop.clock.now, tried: tried) else { return nil }
+    let chosen = balancer.requestCame(now: loop.clock.now, tried: tried) { table.outUntil($0) }
+    guard let index = chosen else { return nil }
     meters[index].requests.add(1)
     note(index)
     return index
   }
+
+  /// Whether the caller is to check the addresses, for all loops.
+  func takeChecks() -> Bool { table.takeChecks() }
 
   func checkBegan(_ index: Int) {
     balancer.checkBegan(index)
     note(index)
   }
 
-  func checked(_ index: Int, isWell: Bool) {
-    balancer.checked(index, isWell: isWell)
-    note(index)
-  }
+  func checked(_ index: Int, isWell: Bool) { table.checked(index, isWell: isWell) }
 
-  func requestEnded(_ index: Int) {
+  /// - Parameter isWhole: Whether its answer came to its end.
+  func requestEnded(_ index: Int, isWhole: Bool = false) {
     balancer.requestEnded(index)
+    if isWhole { table.completed(index) }
     note(index)
   }
 
-  fileprivate func answered(_ index: Int) {
-    balancer.answered(index)
-    note(index)
-  }
+  fileprivate func answered(_ index: Int) { table.answered(index) }
 
   fileprivate func failed(_ index: Int) {
     meters[index].failures.add(1)
-    balancer.failed(index, now: loop.clock.now)
-    note(index)
+    table.failed(index, now: loop.clock.now)
   }
 
-  private func note(_ index: Int) {
-    meters[index].active.set(balancer.addresses[index].active)
-    meters[index].isOut.set(balancer.addresses[index].isOut(now: loop.clock.now) ? 1 : 0)
+  fileprivate func broke(_ index: Int) {
+    meters[index].failures.add(1)
+    table.broke(index, now: loop.clock.now)
   }
+
+  private func note(_ index: Int) { meters[index].active.set(balancer.addresses[index].active) }
 }
 
 /// One address's part in the choice.
@@ -127,7 +129,8 @@ struct OriginShare {
     self.balance = balance
   }
 
-  func requestEnded() { balance.requestEnded(index) }
+  func requestEnded(isWhole: Bool) { balance.requestEnded(index, isWhole: isWhole) }
   func answered() { balance.answered(index) }
   func failed() { balance.failed(index) }
+  func broke() { balance.broke(index) }
 }

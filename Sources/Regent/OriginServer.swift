@@ -85,9 +85,9 @@ final class OriginServer {
     return false
   }
 
-  /// Takes a connection back. `reusable`: both messages ended exactly.
+  /// Takes a connection back whose answer came to its end. `reusable`: both messages ended exactly.
   func giveBack(_ connection: OriginConnection, reusable: Bool) {
-    share?.requestEnded()
+    share?.requestEnded(isWhole: true)
     // By now the origin has sent what the next handshake can be spared with.
     if !connection.wasUsed, connection.stream.isOpen { connector.remember(connection.stream) }
     guard reusable, connection.stream.isOpen else { return discard(connection) }
@@ -110,13 +110,13 @@ final class OriginServer {
   /// Closes a connection that is in use.
   func drop(_ connection: OriginConnection) {
     guard connection.stream.isOpen else { return }
-    share?.requestEnded()
+    share?.requestEnded(isWhole: false)
     discard(connection)
   }
 
   /// Lets go of a connection that became something else: it is none of those any more that requests share.
   func release(_ connection: OriginConnection) {
-    share?.requestEnded()
+    share?.requestEnded(isWhole: false)
     meters.originConnections.add(-1)
     if let waiter = pool.connectionClosed() { grant(.place, to: waiter) }
   }
@@ -126,6 +126,9 @@ final class OriginServer {
 
   /// The address broke off before it answered.
   func failed() { share?.failed() }
+
+  /// The address broke off within an answer.
+  func broke() { share?.broke() }
 
   private func discard(_ connection: OriginConnection) {
     guard connection.stream.isOpen else { return }

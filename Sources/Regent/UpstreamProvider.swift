@@ -40,7 +40,7 @@ public final class UpstreamProvider: Provider {
         guard let target = domain.1,
           let origin = Origin(
             domain.0, number: number, on: loop, resolver: resolver, configuration: configuration,
-            meters: meters[loop.index])
+            table: target.addresses, meters: meters[loop.index])
         else { return nil }
         return UpstreamPath(target: target, origin: origin, loop: loop)
       }

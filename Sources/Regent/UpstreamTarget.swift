@@ -7,6 +7,8 @@ extension UpstreamProvider {
   final class Target: Sendable {
     let health: OriginHealth
     let retrying: RetryRules
+    /// Nil where there is one address only.
+    let addresses: AddressTable?
     /// Whether requests carry what the owner added, as whom they are then made: fields, parameters, a certificate.
     let speaksForOwner: Bool
     /// How long the origin may say nothing to an expectation.
@@ -17,6 +19,7 @@ extension UpstreamProvider {
     ) {
       self.health = health
       self.retrying = retrying
+      addresses = AddressTable(domain)
       speaksForOwner =
         !domain.manners.fields.isEmpty || !domain.manners.query.isEmpty || domain.tls.certificate != nil
       expectWait = domain.manners.expectWait
@@ -49,6 +52,13 @@ extension UpstreamProvider {
   /// The health of the origins of these domains, by the domains' names.
   func healths(of domains: [Domain]) -> [(name: String, health: OriginHealth)] {
     zip(domains, targets).compactMap { domain, target in target.map { (domain.name, $0.health) } }
+  }
+}
+
+extension UpstreamProvider {
+  /// Whether one of a domain's addresses is out of turn.
+  func isOut(_ address: Int, of domain: Int, now: Int64) -> Bool {
+    targets[domain]?.addresses.map { $0.outUntil(address) > now } ?? false
   }
 }
 

@@ -66,6 +66,68 @@ struct UpstreamAddressTests {
     withExtendedLifetime(back) {}
   }
 
+  @Test("an address whose answers break off is left alone as well, though its heads are good")
+  func brokenBodies() throws {
+    let good = try Origin { _, connection in try connection.answer(200, Self.uncached, "good") }
+    let bad = try Origin { _, connection in
+      try connection.send(
+        "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: 100\r\n\r\nbeginning")
+      connection.close()
+    }
+    let daemon = try Daemon.start(
+      config: config([bad.url, good.url], "eject-after = 3\neject-for = '1h'"), workers: 2)
+    let texts = try (0..<30).map { _ in
+      let client = try daemon.connect()
+      return try? client.get("/a").text
+    }
+    #expect(texts.count { $0 == nil } == 3 && texts.count { $0 == "good" } == 27)
+    let figures = try #require(try addresses(daemon)[bad.url])
+    #expect(bad.requests.count == 3 && figures["failures"] == 3 && figures["out-of-turn"] == 1, "\(figures)")
+    #expect(figures["active"] == 0)
+  }
+
+  @Test("what one loop learnt of an address serves all")
+  func shared() throws {
+    let live = try Origin { _, connection in try connection.answer(200, Self.uncached, "live") }
+    let dead = "http://127.0.0.1:\(try Daemon.freePort())"
+    let daemon = try Daemon.start(
+      config: config([dead, live.url], "eject-after = 2\neject-for = '1h'"), workers: 4)
+    // So many connections are surely not all one loop's.
+    for _ in 0..<64 { #expect(try daemon.get("/a").text == "live") }
+    let figures = try #require(try addresses(daemon)[dead])
+    #expect(figures["failures"] == 2 && figures["out-of-turn"] == 1 && figures["active"] == 0, "\(figures)")
+  }
+
+  @Test("an address is checked once, not once for each loop, and all know what came of it")
+  func checks() throws {
+    let isWell = Shared(true)
+    let origins = try (0..<2).map { number in
+      try Origin { request, connection in
+        if request.target == "/health" {
+          return try connection.answer(number == 0 && !isWell.value ? 500 : 204, ["Connection: close"])
+        }
+        try connection.answer(200, Self.uncached, "\(number)")
+      }
+    }
+    let daemon = try Daemon.start(
+      config: config(origins.map(\.url), "health-path = '/health'\nhealth-interval = '300ms'"), workers: 4)
+    for _ in 0..<64 { _ = try daemon.get("/a") }
+    #expect(origins.allSatisfy { $0.count("/a") > 0 })
+    #expect(eventually { origins.allSatisfy { $0.count("/health") >= 4 } })
+    // Four loops of their own would have asked four times at once: the intervals lie between the arrivals.
+    let before = ContinuousClock.now
+    let count = origins[0].count("/health")
+    #expect(eventually { origins[0].count("/health") >= count + 4 })
+    #expect(ContinuousClock.now - before >= .milliseconds(900))
+    isWell.update { $0 = false }
+    #expect(try eventually { try addresses(daemon)[origins[0].url]?["out-of-turn"] == 1 })
+    let asked = origins[0].count("/a")
+    for _ in 0..<64 { #expect(try daemon.get("/a").text == "1") }
+    #expect(origins[0].count("/a") == asked)
+    isWell.update { $0 = true }
+    #expect(try eventually { try daemon.get("/a").text == "0" })
+  }
+
   @Test("an origin behind a Unix socket", arguments: ["", ":/base"])
   func socket(base: String) throws {
     let folder = try TemporaryFolder()
