@@ -22,6 +22,8 @@ struct BodyFiller {
   private var turnStart: Int
   /// When the answer must have ended.
   private let deadline: Int64
+  /// How long the origin was kept waiting for room at most.
+  private var longestHold: Int64 = 0
 
   /// The largest block that a body is received into.
   static let largestBlock = 256 << 10
@@ -57,6 +59,17 @@ struct BodyFiller {
       return .success(isExact && framing != .untilClose)
     } catch {
       return .failure(error)
+    }
+  }
+
+  /// Whether a failure is the origin's own. Who is kept waiting for longer than it may pause itself may leave, too; and a
+  /// response that takes all its time is no outage.
+  func isOrigins(_ failure: BodyFailure) -> Bool {
+    guard longestHold < timeouts.betweenBytes.nanoseconds else { return false }
+    return switch failure {
+    case .originClosedEarly: true
+    case .originTimedOut: stream.loop.clock.now < deadline
+    case .malformed, .aborted, .cancelled, .outpaced: false
     }
   }
 
@@ -150,7 +163,7 @@ struct BodyFiller {
     return fresh
   }
 
-  private func append(_ slice: Slice, _ writer: BodyWriter) async throws(BodyFailure) {
+  private mutating func append(_ slice: Slice, _ writer: BodyWriter) async throws(BodyFailure) {
     digests?.update(slice)
     switch writer.tryAppend(slice) {
     case .accepted: return
@@ -159,7 +172,10 @@ struct BodyFiller {
     }
     stream.pauseReading()
     stream.setDeadline(nil)
-    guard await writer.append(slice) == .accepted else { throw .aborted }
+    let held = stream.loop.clock.now
+    let outcome = await writer.append(slice)
+    longestHold = max(longestHold, stream.loop.clock.now &- held)
+    guard outcome == .accepted else { throw .aborted }
   }
 
   private func wait() async throws(BodyFailure) {

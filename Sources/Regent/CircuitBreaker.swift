@@ -99,6 +99,19 @@ struct CircuitBreaker: Sendable {
     }
   }
 
+  /// The answer to a request that had succeeded broke off within its body: it failed after all.
+  ///
+  /// - Parameter succeeded: When that was said.
+  mutating func answerBroke(_ ticket: Ticket, succeeded: Int64, now: Int64) -> Transition? {
+    // The success of a probe closed the breaker, and began the round that this failure counts in.
+    let began = ticket.isProbe ? ticket.round &+ 1 : ticket.round
+    guard began == round, state == .closed else { return nil }
+    recent.advance(to: now)
+    let isCounted = !ticket.isProbe && recent.holds(succeeded)
+    recent.add(all: isCounted ? 0 : 1, marked: 1, now: now)
+    return isTooMuch ? open(now) : nil
+  }
+
   /// A request ended without a word about the origin: its client left, say.
   mutating func requestAbandoned(_ ticket: Ticket) {
     guard ticket.round == round, ticket.isProbe, case .halfOpen(let probes, let until) = state else { return }

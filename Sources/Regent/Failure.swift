@@ -41,6 +41,8 @@ public enum Failure: Error, Sendable, Equatable {
   case responseTimedOut
   /// The origin's response breaks HTTP's rules: the sentence of the broken one, and what it is counted as.
   case malformedResponse(String, fault: OriginFault = .malformedHead)
+  /// The origin's response broke off, or paused too long, within its body: what is known of the origin from then on.
+  case responseCut
   /// Too many requests wait for a connection to this origin.
   case overloaded
   /// The origin answered with this status, 408, 425, 429 or 5xx, to another request that this one waited for, and asked
@@ -72,8 +74,7 @@ public enum Failure: Error, Sendable, Equatable {
     case .overloaded, .connectionsExhausted, .circuitOpen, .tunnelsExhausted: 503
     case .originTrouble(let status, _): status
     case .unhandled, .nameNotFound, .connectionRefused, .connectionFailed, .proxyRefused, .tls,
-      .closedBeforeResponse,
-      .malformedResponse:
+      .closedBeforeResponse, .responseCut, .malformedResponse:
       502
     }
   }
@@ -95,7 +96,7 @@ public enum Failure: Error, Sendable, Equatable {
     case .connectionFailed, .proxyRefused, .circuitOpen: "destination_unavailable"
     case .tls(.certificate): "tls_certificate_error"
     case .tls: "tls_protocol_error"
-    case .closedBeforeResponse: "http_response_incomplete"
+    case .closedBeforeResponse, .responseCut: "http_response_incomplete"
     case .responseTimedOut, .deadlinePassed: "http_response_timeout"
     case .malformedResponse: "http_protocol_error"
     case .originTrouble: "destination_unavailable"
@@ -126,6 +127,7 @@ public enum Failure: Error, Sendable, Equatable {
     case .closedBeforeResponse: "The origin closed the connection before it answered."
     case .responseTimedOut: "The origin did not answer in time."
     case .malformedResponse(let rule, _): "The origin's response is malformed: \(rule)"
+    case .responseCut: "The origin's response stopped before its end."
     case .overloaded: "Too many requests wait for a connection to this origin."
     case .originTrouble(let status, _): "The origin answered \(status) to a request for the same."
     case .circuitOpen(let seconds, let cause):

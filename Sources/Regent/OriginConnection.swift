@@ -208,7 +208,7 @@ final class OriginConnection: StreamDelegate {
   /// Reads the rest of the response into `writer`; then the connection goes back to its origin, or is closed.
   func fill(
     _ writer: BodyWriter, _ framing: BodyFraming, keepAlive: Bool, _ timeouts: Configuration.Timeouts,
-    _ digests: DigestCheck?
+    _ digests: DigestCheck?, _ answer: OriginHealth.Answer
   ) async {
     var filler = BodyFiller(stream, framing, timeouts: timeouts, digests)
     let outcome = await filler.fill(writer, from: input)
@@ -223,6 +223,10 @@ final class OriginConnection: StreamDelegate {
       server.giveBack(self, reusable: reusable && keepAlive)
     case .failure(let failure):
       server.meters.note(OriginFault(failure, after: filler.broken))
+      if filler.isOrigins(failure), writer.isWanted {
+        server.broke()
+        answer.broke(now: stream.loop.clock.now)
+      }
       writer.fail(failure)
       server.drop(self)
     }

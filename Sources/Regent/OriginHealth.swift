@@ -18,6 +18,16 @@ final class OriginHealth: Sendable {
     case unknown
   }
 
+  /// An answer whose body may still break off: its request's ticket, and when the head was there.
+  struct Answer: Sendable {
+    let health: OriginHealth
+    let ticket: Ticket
+    let status: Int
+    let began: Int64
+
+    func broke(now: Int64) { health.broke(self, now: now) }
+  }
+
   private struct State {
     var breaker: CircuitBreaker
     var budget: RetryBudget
@@ -94,6 +104,22 @@ final class OriginHealth: Sendable {
       return transition
     }
     if let transition { tell(transition, state.withLock { $0.trouble }) }
+  }
+
+  /// An answer broke off within its body. One that says that it is a failure has counted as one already.
+  private func broke(_ answer: Answer, now: Int64) {
+    guard Outcome(status: answer.status) == .good else { return }
+    let trouble = OriginTrouble.failure(.responseCut)
+    let transition = state.withLock { state in
+      state.figures.failures += 1
+      state.trouble = trouble
+      guard isOn else { return CircuitBreaker.Transition?.none }
+      let transition = state.breaker.answerBroke(answer.ticket, succeeded: answer.began, now: now)
+      if transition != nil { publish(state.breaker) }
+      if transition == .opened { state.figures.openings += 1 }
+      return transition
+    }
+    if let transition { tell(transition, trouble) }
   }
 
   /// Whether a request may be sent again, as far as the origin's budget goes.

@@ -41,6 +41,13 @@ struct SlidingCounts: Sendable {
     newest = number
   }
 
+  /// Whether what was counted then is within the window still, as of the last event.
+  func holds(_ time: Int64) -> Bool {
+    guard let newest else { return false }
+    let (distance, overflow) = newest.subtractingReportingOverflow(time / width)
+    return !overflow && distance < Self.places
+  }
+
   private mutating func empty(_ place: Int) {
     all &-= buckets[place].all
     marked &-= buckets[place].marked

@@ -56,13 +56,15 @@ extension UpstreamProvider {
       }
       let (now, ended) = (path.loop.clock.now, path.loop.clock.wall)
       path.target.health.ended(ticket, .init(status: head.status), attempt.number, now: now)
+      let answer = OriginHealth.Answer(
+        health: path.target.health, ticket: ticket, status: head.status, began: now)
       guard head.status >= 400 else {
-        return try respond(request, connection, head, requestTime: started, responseTime: ended)
+        return try respond(request, connection, head, requestTime: started, responseTime: ended, answer)
       }
       attempt.hasLeft = true
       let received = Received(head, requestTime: started, responseTime: ended)
       guard let delay = delay(after: received.trouble, &attempt, request, path, kept, received) else {
-        return try respond(request, connection, head, requestTime: started, responseTime: ended)
+        return try respond(request, connection, head, requestTime: started, responseTime: ended, answer)
       }
       discard(connection, head, request)
       try await wait(delay, request, path, kept)

@@ -75,7 +75,7 @@ public final class UpstreamProvider: Provider {
 
   func respond(
     _ request: Request, _ connection: OriginConnection, _ head: ResponseHead, requestTime: Int64,
-    responseTime: Int64
+    responseTime: Int64, _ answer: OriginHealth.Answer
   ) throws(Failure) -> Response? {
     do throws(Failure) {
       if head.status == 101 { return try tunnel(request, connection, head) }
@@ -87,7 +87,7 @@ public final class UpstreamProvider: Provider {
         head, requestTime: requestTime, responseTime: responseTime, digests: digests)
       let response = received.response(to: request, body)
       if let digests, digests.isRefuted { noteRefuted(request) }
-      if case .stream(let stream) = body { fill(stream, connection, head, framing, digests, request) }
+      if case .stream(let stream) = body { fill(stream, connection, head, framing, digests, request, answer) }
       return response
     } catch {
       request.meters.note(error.fault)
@@ -119,7 +119,7 @@ public final class UpstreamProvider: Provider {
   /// Has a body filled as it arrives.
   private func fill(
     _ stream: BodyStream, _ connection: OriginConnection, _ head: ResponseHead, _ framing: BodyFraming,
-    _ digests: DigestCheck?, _ request: Request
+    _ digests: DigestCheck?, _ request: Request, _ answer: OriginHealth.Answer
   ) {
     let writer = stream.makeWriter()
     let keepAlive = head.keepAlive && connection.sentWhole
@@ -128,13 +128,13 @@ public final class UpstreamProvider: Provider {
     let timeouts = timeouts
     guard let digests, digests.isWanted else {
       Task(executorPreference: loop) {
-        await bound.value.fill(writer, framing, keepAlive: keepAlive, timeouts, nil)
+        await bound.value.fill(writer, framing, keepAlive: keepAlive, timeouts, nil, answer)
       }
       return
     }
     let check = LoopBound(digests, loop)
     Task(executorPreference: loop) { [self] in
-      await bound.value.fill(writer, framing, keepAlive: keepAlive, timeouts, check.value)
+      await bound.value.fill(writer, framing, keepAlive: keepAlive, timeouts, check.value, answer)
       guard check.value.isRefuted else { return }
       noteRefuted(request)
       // Its head, and with it Cache-Status, had left before that was known.

@@ -174,6 +174,9 @@ public final class BodyWriter: Sendable {
 
   public func tryAppend(_ slice: Slice) -> AppendOutcome { stream.tryAppend(slice) }
   public func append(_ slice: Slice) async -> AppendOutcome { await stream.append(slice) }
+  /// Whether somebody reads or keeps what is written, or may still come to do so.
+  public var isWanted: Bool { stream.state.withLock { !$0.isAbandoned } }
+
   public func finish() { stream.finish() }
   public func refute() { stream.refute() }
   public func fail(_ failure: BodyFailure) { stream.fail(failure) }

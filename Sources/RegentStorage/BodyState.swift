@@ -45,7 +45,7 @@ struct BodyState: Sendable {
 
   /// Whether the body is finished and will stay whole in memory.
   var isSettled: Bool { isKept && end == .finished }
-  private var isAbandoned: Bool { wasWanted && !isKept && readers.live == 0 }
+  var isAbandoned: Bool { wasWanted && !isKept && readers.live == 0 }
   private var hasRoom: Bool { extents.map { $0.hasRoom(self) } ?? (chunks.end - read < window) }
   /// What the slowest reader has read.
   var read: Int { readers.live > 0 ? readers.slowest : chunks.start }

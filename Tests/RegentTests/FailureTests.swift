@@ -44,6 +44,7 @@ struct FailureTests {
     Row(.tls(.record("bad")), 502, "tls_protocol_error", true),
     Row(.tls(.configuration("none")), 502, "tls_protocol_error", true),
     Row(.closedBeforeResponse, 502, "http_response_incomplete", true),
+    Row(.responseCut, 502, "http_response_incomplete", true),
     Row(.responseTimedOut, 504, "http_response_timeout", true),
     Row(.malformedResponse("No."), 502, "http_protocol_error", true),
     Row(.overloaded, 503, "connection_limit_reached", true),
@@ -79,7 +80,7 @@ struct FailureTests {
 
   @Test("of every kind is in the table")
   func complete() {
-    #expect(Set(Self.rows.map { Self.kind($0.failure) }) == Set(1...26))
+    #expect(Set(Self.rows.map { Self.kind($0.failure) }) == Set(1...27))
   }
 
   // A new failure breaks the build here, and then belongs into the table.
@@ -111,6 +112,7 @@ struct FailureTests {
     case .tunnelsExhausted: 24
     case .foreignPage: 26
     case .proxyRefused: 25
+    case .responseCut: 27
     }
   }
 

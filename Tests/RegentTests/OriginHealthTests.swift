@@ -135,6 +135,46 @@ struct CircuitBreakerTests {
     #expect(breaker.state == .closed)
   }
 
+  @Test("counts an answer that breaks off as the failure of the request that seemed to succeed")
+  func broken() {
+    var breaker = CircuitBreaker(rules)
+    func succeed(now: Int64) -> CircuitBreaker.Ticket? {
+      guard case .admitted(let ticket) = breaker.requestArrived(now: now).admission else { return nil }
+      _ = breaker.requestSucceeded(ticket, now: now)
+      return ticket
+    }
+    let tickets = (0..<4).compactMap { _ in succeed(now: 0) }
+    #expect(breaker.answerBroke(tickets[0], succeeded: 0, now: second) == nil)
+    // Two of four, not two of six.
+    #expect(breaker.answerBroke(tickets[1], succeeded: 0, now: second) == .opened)
+    #expect(breaker.answerBroke(tickets[2], succeeded: 0, now: second) == nil)
+    // A probe's head closes it; the probe's broken body is the first failure then, and no success beside it.
+    guard case .admitted(let probe) = breaker.requestArrived(now: 6 * second).admission else {
+      return #expect(Bool(false), "no probe was admitted")
+    }
+    #expect(breaker.requestSucceeded(probe, now: 6 * second) == .closed)
+    #expect(breaker.answerBroke(tickets[3], succeeded: 0, now: 6 * second) == nil)
+    #expect(breaker.answerBroke(probe, succeeded: 6 * second, now: 7 * second) == nil)
+    fail(&breaker, 2, now: 7 * second)
+    #expect(breaker.state == .closed)
+    fail(&breaker, 1, now: 7 * second)
+    #expect(breaker.state != .closed)
+  }
+
+  @Test("counts an answer that breaks off long after its head as a request of its own")
+  func brokenLate() {
+    var breaker = CircuitBreaker(rules)
+    let tickets = (0..<4).compactMap { _ -> CircuitBreaker.Ticket? in
+      guard case .admitted(let ticket) = breaker.requestArrived(now: 0).admission else { return nil }
+      _ = breaker.requestSucceeded(ticket, now: 0)
+      return ticket
+    }
+    for (number, ticket) in tickets.enumerated() {
+      let transition = breaker.answerBroke(ticket, succeeded: 0, now: 100 * second)
+      #expect(transition == (number == 3 ? .opened : nil))
+    }
+  }
+
   @Test(
     "stays open twice as long each time that a probe fails, eight times at most, and begins anew when it was well"
   )

@@ -75,4 +75,50 @@ struct BreakerTests {
     for _ in 0..<30 { #expect(try stage.get("/a").status == 503) }
     #expect(stage.origin.requests.count == 30)
   }
+
+  @Test(
+    "an answer that breaks off within its body is a failure, by whatever it breaks off",
+    arguments: ["closes", "resets", "chunked", "pauses"])
+  func brokenBodies(how: String) throws {
+    let stage = try Stage(set: Self.settings(open: "1m") + [Setting.betweenBytes("200ms")]) { _, connection in
+      let framing = how == "chunked" ? "Transfer-Encoding: chunked" : "Content-Length: 100"
+      try connection.send("HTTP/1.1 200 OK\r\nCache-Control: no-store\r\n\(framing)\r\n\r\n")
+      try connection.send(how == "chunked" ? "64\r\nbeginning" : "beginning")
+      switch how {
+      case "resets": connection.reset()
+      case "pauses": _ = try? connection.receive()
+      default: connection.close()
+      }
+    }
+    for _ in 0..<4 { #expect(throws: (any Error).self) { try stage.get("/a") } }
+    let refusal = try stage.get("/a")
+    #expect(refusal.status == 503 && stage.origin.requests.count == 4, "\(refusal.head.raw)")
+    #expect(refusal.text.contains("The origin's response stopped before its end."), "\(refusal.text)")
+    let health = try health(stage.daemon)
+    #expect(health["breaker"] as? String == "open" && health["failures"] as? Int == 4)
+  }
+
+  @Test("a client that leaves in the middle of a body says nothing of the origin")
+  func leaving() throws {
+    let ended = Shared(0)
+    let stage = try Stage(set: Self.settings(open: "1m")) { request, connection in
+      guard request.target != "/good" else { return try connection.answer(200, [], "good") }
+      try connection.send("HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: 1000000000\r\n\r\n")
+      let piece = [UInt8](repeating: 0x78, count: 100_000)
+      // Until the daemon, whose client has gone, wants no more.
+      do { while true { try connection.send(piece) } } catch {}
+      ended.increment()
+      connection.close()
+    }
+    for number in 0..<8 {
+      let client = try stage.daemon.connect()
+      try client.request("GET", "/\(number)")
+      _ = try client.head()
+      client.socket.reset()
+    }
+    #expect(eventually { ended.value == 8 })
+    #expect(try stage.get("/good").text == "good")
+    let health = try health(stage.daemon)
+    #expect(health["breaker"] as? String == "closed" && health["failures"] as? Int == 0, "\(health)")
+  }
 }
