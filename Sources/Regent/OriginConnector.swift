@@ -12,6 +12,8 @@ final class OriginConnector {
   let timeouts: Configuration.Timeouts
   let limits: MessageLimits
   private var tls: TLSContext?
+  /// For the proxy: the system's trust, and nothing of the origin's.
+  private var proxyTLS: TLSContext?
 
   init(
     _ identity: OriginIdentity, on loop: EventLoop, resolver: Resolver, timeouts: Configuration.Timeouts,
@@ -32,10 +34,8 @@ final class OriginConnector {
       patience: time(timeouts.connect, deadline))
     let stream = try await ByteStream.connect(
       toFirstOf: addresses, on: loop, timeout: time(timeouts.connect, deadline))
-    if identity.isTLS {
-      if let proxy = identity.proxy { try await pass(proxy, stream, until: deadline) }
-      try await startTLS(stream, until: deadline)
-    }
+    if let proxy = identity.proxy { try await pass(proxy, stream, until: deadline) }
+    if identity.isTLS { try await startTLS(stream, until: deadline) }
     return stream
   }
 
@@ -43,12 +43,19 @@ final class OriginConnector {
     loop.clock.time(in: duration, until: deadline)
   }
 
+  /// Comes to an understanding with the proxy: over TLS where it speaks that, and for a tunnel where the origin does.
   private func pass(
     _ proxy: ProxyRoute, _ stream: ByteStream, until deadline: Int64
   ) async throws(StreamError) {
     do throws(StreamError) {
-      stream.setDeadline(in: time(timeouts.connect, deadline))
-      try await openTunnel(stream, proxy)
+      if proxy.isTLS {
+        stream.setDeadline(in: time(timeouts.tlsHandshake, deadline))
+        try await startTLS(stream, to: proxy)
+      }
+      if identity.isTLS {
+        stream.setDeadline(in: time(timeouts.connect, deadline))
+        try await openTunnel(stream, proxy)
+      }
       stream.setDeadline(nil)
     } catch {
       stream.close()
@@ -76,15 +83,32 @@ final class OriginConnector {
     }
   }
 
+  private func startTLS(_ stream: ByteStream, to proxy: ProxyRoute) async throws(StreamError) {
+    do throws(StreamError) {
+      try await stream.startTLS(try proxyContext(), host: proxy.host)
+    } catch {
+      // A certificate of the proxy's says nothing of the origin.
+      guard case .tls = error else { throw error }
+      throw .proxyRefused("\(error)")
+    }
+  }
+
   private func tlsContext() throws(StreamError) -> TLSContext {
     if let tls { return tls }
-    do throws(TLSFailure) {
-      let made = try TLSContext(identity.tls)
-      tls = made
-      return made
-    } catch {
-      throw .tls(error)
-    }
+    let made = try Self.context(identity.tls)
+    tls = made
+    return made
+  }
+
+  private func proxyContext() throws(StreamError) -> TLSContext {
+    if let proxyTLS { return proxyTLS }
+    let made = try Self.context(TLSSettings())
+    proxyTLS = made
+    return made
+  }
+
+  private static func context(_ settings: TLSSettings) throws(StreamError) -> TLSContext {
+    do throws(TLSFailure) { return try TLSContext(settings) } catch { throw .tls(error) }
   }
 
   /// Keeps what the TLS session learnt for the next handshake.

@@ -49,17 +49,23 @@ final class OriginIdentity: Sendable {
 struct ProxyRoute: Sendable {
   let host: String
   let port: UInt16
+  /// Whether it is spoken to over TLS, whatever goes through it.
+  let isTLS: Bool
   /// What is written into Proxy-Authorization.
   let authorization: FieldValue?
 
   init(_ proxy: ProxyURL) {
     host = proxy.url.host
     port = proxy.url.port
+    isTLS = proxy.url.scheme == .https
     authorization = proxy.authorization.flatMap { FieldValue(validating: $0.plainBytes) }
   }
 }
 
 extension OriginIdentity {
+  /// Whether a connection speaks TLS, with the origin or with the proxy before it.
+  var isEncrypted: Bool { isTLS || proxy?.isTLS == true }
+
   /// Proxy-Authorization for requests that the proxy reads itself.
   var proxyAuthorization: FieldValue? { isTLS ? nil : proxy?.authorization }
 }

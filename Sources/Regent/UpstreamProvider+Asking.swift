@@ -22,7 +22,7 @@ extension UpstreamProvider {
     _ connection: OriginConnection, _ request: Request
   ) async throws(Failure) -> ResponseHead {
     // Nothing that comes before the request can be its answer. Behind a handshake, TLS has words of its own.
-    guard connection.wasUsed || connection.identity.isTLS || !connection.stream.hasArrived else {
+    guard connection.wasUsed || connection.identity.isEncrypted || !connection.stream.hasArrived else {
       throw .malformedResponse("It spoke before it was asked.", fault: .unaskedBytes)
     }
     let loop = connection.stream.loop

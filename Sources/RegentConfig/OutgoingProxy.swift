@@ -4,22 +4,24 @@ import FoundationEssentials
 
 /// An HTTP proxy that leads to origins.
 public struct ProxyURL: Sendable, Equatable {
-  /// Where it is; the scheme is http and there is no path.
+  /// Where it is, without a path; with https it is spoken to over TLS.
   public let url: UpstreamURL
   /// What is written into Proxy-Authorization.
   public let authorization: SecretText?
 
-  /// The proxy at `text`, such as "http://proxy.example.org:3128", perhaps with "user:password@"; throws one sentence
-  /// about what is wrong, which shows neither.
+  /// The proxy at `text`, such as "http://proxy.example.org:3128" or "https://proxy.example.org", perhaps with
+  /// "user:password@"; throws one sentence about what is wrong, which shows neither.
   public init(_ text: String) throws(Refusal) {
-    guard let colons = text.firstRange(of: "://"), text[..<colons.lowerBound].lowercased() == "http" else {
-      throw Refusal("a proxy begins with http://")
-    }
+    guard let colons = text.firstRange(of: "://"),
+      let scheme = UpstreamURL.Scheme(rawValue: text[..<colons.lowerBound].lowercased())
+    else { throw Refusal("a proxy begins with http:// or https://") }
     let rest = text[colons.upperBound...]
     let at = rest.lastIndex(of: "@")
     let place = at.map { rest[$0...].dropFirst() } ?? rest
     let url: UpstreamURL
-    do { url = try UpstreamURL("http://\(place)") } catch { throw Refusal("this is no URL of a proxy") }
+    do { url = try UpstreamURL("\(scheme.rawValue)://\(place)") } catch {
+      throw Refusal("this is no URL of a proxy")
+    }
     guard url.basePath.isEmpty, url.socket == nil else { throw Refusal("a proxy has no path") }
     self.url = url
     authorization = try at.map { at throws(Refusal) in

@@ -77,11 +77,15 @@ public struct TLSSettings: Sendable, Hashable {
     unsafe SSL_CTX_free(context)
   }
 
-  /// Makes a TLS session over a connected socket. `host` is a DNS name or an IP address literal without brackets.
-  func makeSession(descriptor: Int32, host: String) throws(TLSFailure) -> TLSSession {
-    guard let ssl = unsafe SSL_new(context) else { throw .configuration(lastOpenSSLError()) }
-    let made = unsafe TLSSession(adopting: ssl)
-    unsafe SSL_set_fd(ssl, descriptor)
+  /// Makes a TLS session over a connected socket, or through another session over it. `host` is a DNS name or an IP
+  /// address literal without brackets.
+  // Unsafe: the session owns what OpenSSL makes for it.
+  func makeSession(
+    descriptor: Int32, host: String, through outer: TLSSession?
+  ) throws(TLSFailure) -> TLSSession {
+    let made = try unsafe TLSSession(adopting: makeObject(), through: outer)
+    let ssl = unsafe made.ssl
+    if let outer { try made.pass(through: outer) } else { unsafe SSL_set_fd(ssl, descriptor) }
     unsafe SSL_set_connect_state(ssl)
     let parameters = unsafe SSL_get0_param(ssl)
     if unsafe X509_VERIFY_PARAM_set1_ip_asc(parameters, host) != 1 {
@@ -95,6 +99,12 @@ public struct TLSSettings: Sendable, Hashable {
     }
     if let session = unsafe session { unsafe SSL_set_session(ssl, session) }
     return made
+  }
+
+  // Unsafe: the object is the caller's to free.
+  private func makeObject() throws(TLSFailure) -> OpaquePointer {
+    guard let ssl = unsafe SSL_new(context) else { throw .configuration(lastOpenSSLError()) }
+    return unsafe ssl
   }
 
   /// Keeps what a good connection learnt, so that the next handshake is short.

@@ -1,4 +1,5 @@
-// One TLS connection over a stream's socket: the state machine is OpenSSL's, the waiting is ours.
+// One TLS connection over a stream's socket, or through another one's tunnel: the state machine is OpenSSL's, the waiting
+// is ours.
 
 import COpenSSL
 import Glibc
@@ -6,10 +7,23 @@ import Glibc
 @safe final class TLSSession {
   // Unsafe: owned here, freed in deinit; used on the stream's loop only.
   let ssl: OpaquePointer
+  /// The session whose tunnel this one goes through; nil over the socket itself.
+  private let outer: TLSSession?
 
-  init(adopting ssl: OpaquePointer) { unsafe self.ssl = unsafe ssl }
+  init(adopting ssl: OpaquePointer, through outer: TLSSession? = nil) {
+    unsafe self.ssl = unsafe ssl
+    self.outer = outer
+  }
 
   deinit { unsafe SSL_free(ssl) }
+
+  /// Takes another session's tunnel for its socket.
+  // Unsafe: this session owns the BIO from now on, and keeps alive the outer one, which the BIO refers to.
+  func pass(through outer: TLSSession) throws(TLSFailure) {
+    guard let bio = unsafe BIO_new(BIO_f_ssl()) else { throw .configuration(lastOpenSSLError()) }
+    _ = unsafe BIO_ctrl(bio, BIO_C_SET_SSL, Int(BIO_NOCLOSE), UnsafeMutableRawPointer(outer.ssl))
+    unsafe SSL_set_bio(ssl, bio, bio)
+  }
 
   enum Want { case nothing, read, write }
 
@@ -37,19 +51,22 @@ import Glibc
 
   /// Whether decrypted bytes wait here, of which the socket's readiness says nothing. Of a record that is only partly
   /// here there is nothing to read yet: its rest makes the socket readable.
-  var hasDecrypted: Bool { unsafe SSL_pending(ssl) > 0 }
+  var hasDecrypted: Bool { unsafe SSL_pending(ssl) > 0 || outer?.hasDecrypted == true }
 
   /// Whether any bytes were received that nobody has read, decrypted or not.
-  var hasUnread: Bool { unsafe SSL_has_pending(ssl) == 1 }
+  var hasUnread: Bool { unsafe SSL_has_pending(ssl) == 1 || outer?.hasUnread == true }
 
+  // An outer session leaves no number of an error behind, and an old one must not stand in for it.
   func read(_ start: UnsafeMutablePointer<UInt8>, _ count: Int) -> Attempt {
     ERR_clear_error()
+    if outer != nil { errno = 0 }
     let result = unsafe SSL_read(ssl, start, Int32(clamping: count))
     return result > 0 ? .bytes(Int(result)) : verdict(result, "read")
   }
 
   func write(_ start: UnsafePointer<UInt8>, _ count: Int) -> Attempt {
     ERR_clear_error()
+    if outer != nil { errno = 0 }
     let result = unsafe SSL_write(ssl, start, Int32(clamping: count))
     return result > 0 ? .bytes(Int(result)) : verdict(result, "write")
   }
@@ -78,14 +95,18 @@ import Glibc
     ERR_clear_error()
     if unsafe SSL_is_init_finished(ssl) == 1 { unsafe SSL_shutdown(ssl) }
     ERR_clear_error()
+    outer?.shutdown()
   }
 }
 
 extension ByteStream {
-  /// Makes the stream a TLS one: shakes hands, verifies the chain and the host's name.
+  /// Makes the stream a TLS one: shakes hands, verifies the chain and the host's name. One that is TLS already, to a proxy
+  /// that tunnels, carries the new session within the old one.
   public func startTLS(_ context: TLSContext, host: String) async throws(StreamError) {
     let session: TLSSession
-    do { session = try context.makeSession(descriptor: descriptor, host: host) } catch { throw .tls(error) }
+    do { session = try context.makeSession(descriptor: descriptor, host: host, through: tls) } catch {
+      throw .tls(error)
+    }
     while true {
       switch try session.advanceHandshake() {
       case .nothing:

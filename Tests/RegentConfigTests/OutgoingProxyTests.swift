@@ -89,10 +89,20 @@ struct OutgoingProxyTests {
     #expect(dumped.contains("dXNl") == false && dumped.contains("p@ss") == false)
   }
 
+  @Test("one may speak TLS itself, at https's own port")
+  func secure() throws {
+    for upstream in ["http://a.test", "https://a.test"] {
+      let proxy = try #require(try proxy(upstream, "proxy = 'https://u:p@p.test'"))
+      #expect(proxy.url.scheme == .https && proxy.url.port == 443 && proxy.authorization != nil)
+    }
+    let named = try proxy("https://a.test", "", ["https_proxy": "HTTPS://p.test:8443"])
+    #expect(named?.url.scheme == .https && named?.url.port == 8443)
+  }
+
   @Test(
     "what is no proxy is refused, and a password in it is not shown",
     arguments: [
-      "https://hush@p.test", "socks5://hush@p.test", "http://u:hush@p.test/x", "http://%zz:hush@p.test",
+      "https://hush@p.test/x", "socks5://hush@p.test", "http://u:hush@p.test/x", "http://%zz:hush@p.test",
       "http://u:hush@", "hush",
     ])
   func refused(text: String) {

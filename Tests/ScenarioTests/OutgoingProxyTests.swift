@@ -1,5 +1,6 @@
 // Origins behind an outgoing proxy: a tunnel for https, whole targets for http, and nothing in clear before TLS.
 
+import Foundation
 import Testing
 
 @Suite("An outgoing proxy")
@@ -96,6 +97,83 @@ struct OutgoingProxyScenarios {
     let other = try Daemon.start(
       upstream: "http://127.0.0.1:\(proxy.port)", environment: ["http_proxy": "http://127.0.0.1:1"])
     #expect(try other.get("/x").text.hasPrefix("GET /x "))
+  }
+}
+
+@Suite("An outgoing proxy that speaks TLS itself")
+struct SecureProxyScenarios {
+  @Test("carries the origin's own TLS within its own, however long the bodies are, and is used again")
+  func tunnel() throws {
+    let authority = try Authority()
+    let nginx = try Nginx(certificate: try authority.leaf(for: "api.test"))
+    let body = Pattern(for: "/long").bytes(count: 5_000_000)
+    try nginx.put("long", body)
+    try nginx.put("a", Array("data".utf8))
+    let proxy = try SecureProxy(to: nginx.port, certificate: try authority.leaf(for: "localhost"))
+    let daemon = try Daemon.start(
+      upstream: "https://api.test:4443", workers: 1,
+      set: [
+        "domain.default.proxy=https://user:hush@localhost:\(proxy.port)",
+        Setting.domain("policy", "network-only"),
+      ], environment: authority.trust)
+    for _ in 0..<3 {
+      #expect(isSame(try daemon.get("/long").body, body))
+      #expect(try daemon.get("/a").text == "data")
+    }
+    let asked = proxy.asked
+    #expect(asked.hasPrefix("CONNECT api.test:4443 HTTP/1.1\r\nHost: api.test:4443\r\n"), "\(asked)")
+    #expect(asked.contains("Proxy-Authorization: Basic dXNlcjpodXNo\r\n"))
+    #expect(asked.components(separatedBy: "CONNECT").count == 2, "a tunnel is used again: \(asked)")
+    let faults = (try daemon.stats()["origins"] as? [String: Any])?["faults"] as? [String: Int]
+    #expect(faults == [:])
+  }
+
+  @Test("passes uploads on, and tunnels of the client's own")
+  func upload() throws {
+    let authority = try Authority()
+    let server = try WebSocketServer(certificate: try authority.leaf(for: "localhost"))
+    let proxy = try SecureProxy(to: server.port, certificate: try authority.leaf(for: "localhost"))
+    let daemon = try Daemon.start(
+      upstream: server.url, set: ["domain.default.proxy=https://localhost:\(proxy.port)"],
+      environment: authority.trust)
+    let said = try runWebSocketClient(daemon)
+    #expect(said.contains("frames of 1 MiB both ways at once") && said.hasSuffix("closed by the server\n"))
+  }
+
+  @Test("gets whole targets for http, in its own TLS")
+  func absolute() throws {
+    let authority = try Authority()
+    let proxy = try SecureProxy(to: 1, certificate: try authority.leaf(for: "localhost"))
+    let daemon = try Daemon.start(
+      upstream: "http://api.test:81", workers: 1,
+      set: ["domain.default.proxy=https://localhost:\(proxy.port)"], environment: authority.trust)
+    for target in ["/a", "/b"] {
+      #expect(try daemon.get(target).text.hasPrefix("GET http://api.test:81\(target) HTTP/1.1\r\n"))
+    }
+    let opened = (try daemon.stats()["origins"] as? [String: Any])?["opened"] as? Int
+    #expect(opened == 1)
+  }
+
+  @Test(
+    "is believed by its own certificate only, and its fault is not the origin's",
+    arguments: ["name", "trust", "plain"])
+  func certificate(how: String) throws {
+    let authority = try Authority()
+    let nginx = try Nginx(certificate: try authority.leaf(for: "localhost"))
+    try nginx.put("a", Array("data".utf8))
+    let own = try how == "trust" ? Authority().leaf(for: "localhost") : authority.leaf(for: "other.test")
+    let proxy = try SecureProxy(to: nginx.port, certificate: own)
+    let plain = try Nginx()
+    let daemon = try Daemon.start(
+      upstream: nginx.url,
+      set: [
+        "domain.default.proxy=https://localhost:\(how == "plain" ? plain.port : proxy.port)",
+        Setting.retry("none"),
+      ], environment: authority.trust)
+    let answer = try daemon.get("/a")
+    #expect(answer.status == 502 && answer.text.contains("outgoing proxy"), "\(answer.text)")
+    #expect(answer["Proxy-Status"]?.contains("destination_unavailable") == true)
+    #expect(proxy.asked.isEmpty && contents(of: nginx.folder.path("access.log")).isEmpty)
   }
 }
 

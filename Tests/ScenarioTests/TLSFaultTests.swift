@@ -78,20 +78,39 @@ struct TLSFaultTests {
     try Self.expect(daemon, 502, "tls_protocol_error", "tls-record")
   }
 
-  @Test("an end without close_notify is no end of a body that only the end delimits, and nothing is stored")
-  func truncated() throws {
+  /// A daemon before a TLS origin, perhaps with a proxy in between that speaks TLS as well.
+  private static func daemon(_ server: TLSOrigin, _ authority: Authority, isBehindProxy: Bool) throws
+    -> (Daemon, SecureProxy?)
+  {
+    let proxy =
+      try isBehindProxy
+      ? SecureProxy(to: server.port, certificate: try authority.leaf(for: "localhost")) : nil
+    let set = proxy.map { [Setting.domain("proxy", "https://localhost:\($0.port)")] } ?? []
+    return (
+      try Daemon.start(upstream: server.url, workers: 1, set: set, environment: authority.trust), proxy
+    )
+  }
+
+  @Test(
+    "an end without close_notify is no end of a body that only the end delimits, and nothing is stored",
+    arguments: [false, true])
+  func truncated(isBehindProxy: Bool) throws {
     let authority = try Authority()
     let server = try TLSOrigin(try authority.leaf(for: "localhost"), mode: "truncated")
-    let daemon = try Daemon.start(upstream: server.url, workers: 1, environment: authority.trust)
+    let (daemon, proxy) = try Self.daemon(server, authority, isBehindProxy: isBehindProxy)
+    defer { withExtendedLifetime(proxy) {} }
     for _ in 0..<2 { #expect(throws: (any Error).self) { try daemon.get("/a") } }
     #expect(try FaultTests.faults(daemon)["tls-truncated"] == 2)
   }
 
-  @Test("an orderly end, and a length that is kept, are whole answers", arguments: ["orderly", "length"])
-  func whole(mode: String) throws {
+  @Test(
+    "an orderly end, and a length that is kept, are whole answers", arguments: ["orderly", "length"],
+    [false, true])
+  func whole(mode: String, isBehindProxy: Bool) throws {
     let authority = try Authority()
     let server = try TLSOrigin(try authority.leaf(for: "localhost"), mode: mode)
-    let daemon = try Daemon.start(upstream: server.url, workers: 1, environment: authority.trust)
+    let (daemon, proxy) = try Self.daemon(server, authority, isBehindProxy: isBehindProxy)
+    defer { withExtendedLifetime(proxy) {} }
     for _ in 0..<2 { #expect(try daemon.get("/a").text == "half") }
     #expect(try FaultTests.faults(daemon).isEmpty)
   }

@@ -5,15 +5,23 @@ import Testing
 
 @Suite("TLS records in pieces")
 struct TLSRecordTests {
-  @Test("while a part of a record is missing, the loop serves others and its processor rests")
-  func cutRecord() throws {
+  @Test(
+    "while a part of a record is missing, the loop serves others and its processor rests, also within a proxy's TLS",
+    arguments: [false, true])
+  func cutRecord(isBehindProxy: Bool) throws {
     let authority = try Authority()
     let nginx = try Nginx(certificate: try authority.leaf(for: "localhost"))
     let body = Pattern(for: "/a").bytes(count: 16_000)
     try nginx.put("a", body)
     let relay = try Relay(to: nginx.port, stoppingBefore: 12_000)
+    let proxy =
+      try isBehindProxy
+      ? SecureProxy(to: relay.port, certificate: try authority.leaf(for: "localhost")) : nil
+    defer { withExtendedLifetime(proxy) {} }
     let daemon = try Daemon.start(
-      upstream: "https://localhost:\(relay.port)", workers: 1, environment: authority.trust)
+      upstream: "https://localhost:\(relay.port)", workers: 1,
+      set: proxy.map { [Setting.domain("proxy", "https://localhost:\($0.port)")] } ?? [],
+      environment: authority.trust)
     let client = try daemon.connect()
     try client.request("GET", "/a")
     #expect(eventually { relay.isStopped })
