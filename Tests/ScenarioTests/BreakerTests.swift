@@ -121,4 +121,31 @@ struct BreakerTests {
     let health = try health(stage.daemon)
     #expect(health["breaker"] as? String == "closed" && health["failures"] as? Int == 0, "\(health)")
   }
+
+  @Test("an origin that is kept waiting for longer than it may pause itself may leave")
+  func keptWaiting() throws {
+    let origin = Shared<Socket?>(nil)
+    let stage = try Stage(set: Self.settings(open: "1m") + [Setting.betweenBytes("200ms")], workers: 1) {
+      request, connection in
+      guard request.target != "/good" else { return try connection.answer(200, [], "good") }
+      origin.update { $0 = connection.socket }
+      try connection.send("HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: 1000000000\r\n\r\n")
+      let piece = [UInt8](repeating: 0x78, count: 100_000)
+      do { while true { try connection.send(piece) } } catch {}
+      connection.close()
+    }
+    let client = try stage.daemon.connect(receiveBuffer: 4096)
+    try client.request("GET", "/a")
+    _ = try client.head()
+    // It takes nothing for a second.
+    let start = ContinuousClock.now
+    #expect(eventually { ContinuousClock.now - start > .seconds(1) })
+    origin.value?.hangUp()
+    #expect(throws: (any Error).self) { while !(try client.receive().isEmpty) {} }
+    #expect(try stage.get("/good").text == "good")
+    let health = try health(stage.daemon)
+    #expect(health["failures"] as? Int == 0, "\(health)")
+    let faults = (try stage.daemon.stats()["origins"] as? [String: Any])?["faults"] as? [String: Int]
+    #expect(faults == ["body-cut": 1])
+  }
 }
