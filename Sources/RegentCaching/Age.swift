@@ -5,6 +5,13 @@ import RegentHTTP
 
 /// The age calculations.
 enum Age {
+  /// The Date of a message, or its arrival where it has none, and its age then.
+  static func initial(_ fields: Fields, requestTime: Int64, responseTime: Int64) -> (date: Int64, age: Int32)
+  {
+    let date = fields.first(.date).flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
+    return (date, initial(fields, date: date, requestTime: requestTime, responseTime: responseTime))
+  }
+
   /// corrected_initial_age: the greater of what Date and what Age with the response's delay say.
   static func initial(_ fields: Fields, date: Int64, requestTime: Int64, responseTime: Int64) -> Int32 {
     let apparent = Seconds.clamp(Seconds.difference(responseTime, date))

@@ -21,7 +21,7 @@ struct Freshness: Equatable {
   ///   - isPrivate: Whether the cache is one client's; `s-maxage` is not for it (section 5.2.2.10).
   ///   - date: The response's Date, or its arrival.
   init(
-    status: UInt16, fields: Fields, directives: ResponseDirectives, isPrivate: Bool, date: Int64,
+    status: UInt16, fields: borrowing Fields, directives: ResponseDirectives, isPrivate: Bool, date: Int64,
     heuristics: Heuristics
   ) {
     if directives.sharedMaxAge.isPresent, !isPrivate {

@@ -38,7 +38,7 @@ public struct RequestDirectives: Sendable, Equatable {
 
   /// Reads the request's fields.
   @inlinable
-  public init(_ fields: Fields) {
+  public init(_ fields: borrowing Fields) {
     self.init()
     if fields.contains(.cacheControl) || fields.contains(.pragma) { take(fields) }
   }

@@ -38,11 +38,9 @@ public struct ResponseDirectives: Sendable, Equatable {
   /// Whether the directives come from a field for caches such as this one.
   public var isTargeted: Bool { source != .cacheControl }
 
-  public init(_ fields: Fields) {
-    for name in Self.targets where fields.contains(name) {
-      guard let dictionary = StructuredDictionary(fields, name), !dictionary.members.isEmpty,
-        let targeted = ResponseDirectives(dictionary, of: name)
-      else { continue }
+  // Borrowing, as wherever a head is made into something: an initializer is else given a copy.
+  public init(_ fields: borrowing Fields) {
+    if Self.haveTarget(fields), let targeted = Self.targeted(fields) {
       self = targeted
       return
     }
@@ -55,11 +53,23 @@ public struct ResponseDirectives: Sendable, Equatable {
 
   /// The field that a response's directives come from.
   static func source(of fields: Fields) -> FieldName {
-    targets.contains(where: fields.contains) ? ResponseDirectives(fields).source : .cacheControl
+    haveTarget(fields) ? ResponseDirectives(fields).source : .cacheControl
+  }
+
+  private static func targeted(_ fields: Fields) -> ResponseDirectives? {
+    for name in targets where fields.contains(name) {
+      guard let dictionary = StructuredDictionary(fields, name), !dictionary.members.isEmpty else { continue }
+      if let targeted = ResponseDirectives(dictionary, of: name) { return targeted }
+    }
+    return nil
   }
 
   /// The target list of RFC 9213 section 2.2: the first of these that is valid and not empty counts alone.
   private static let targets: [FieldName] = [.regentCacheControl, .cdnCacheControl]
+
+  private static func haveTarget(_ fields: borrowing Fields) -> Bool {
+    fields.contains(.regentCacheControl) || fields.contains(.cdnCacheControl)
+  }
 }
 
 // Cache-Control (RFC 9111 section 5.2).

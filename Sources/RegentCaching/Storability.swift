@@ -23,7 +23,8 @@ public enum Storability: Sendable, Equatable {
       requestFields, responseFields, status, policy, directives ?? ResponseDirectives(responseFields))
     let asked = policy.honoursRequestDirectives ? requestDirectives : .none
     let reason =
-      exchange.prohibition(asked) ?? exchange.sharing ?? exchange.partiality ?? exchange.uselessness
+      exchange.prohibition(asked) ?? exchange.sharing ?? selection(responseFields, for: requestFields)
+      ?? partiality(status, responseFields) ?? exchange.uselessness
     return reason.map { .refuse($0) } ?? (status == 206 ? .storePart : .store)
   }
 
@@ -34,12 +35,27 @@ public enum Storability: Sendable, Equatable {
     if status == 416 { return .partial }
     return status < 200 || status > 599 || status == 304 ? .status : nil
   }
+
+  /// What no cache could tell apart (section 4.1).
+  private static func selection(_ response: Fields, for request: Fields) -> RefusalReason? {
+    guard Vary.concerns(response) else { return nil }
+    var encoded: [UInt8] = []
+    return Vary.encode(responseFields: response, requestFields: request, onto: &encoded) ? nil : .vary
+  }
+
+  /// A part is of use only if it says which one it is, and one at a time.
+  private static func partiality(_ status: UInt16, _ response: Fields) -> RefusalReason? {
+    guard status == 206 else { return nil }
+    let ranges = response.contains(.contentRange) ? response.lines.count { $0.name == .contentRange } : 0
+    return ranges == 1 ? nil : .partial
+  }
 }
 
 /// A GET and its response, as the conditions of section 3 see them.
 private struct Exchange {
-  let request: Fields
-  let response: Fields
+  /// Which fields both have: to hold these themselves would copy them.
+  let request: FieldNameSet
+  let response: FieldNameSet
   let status: UInt16
   let policy: CachePolicy
   let directives: ResponseDirectives
@@ -47,11 +63,11 @@ private struct Exchange {
   let isExplicit: Bool
 
   init(
-    _ request: Fields, _ response: Fields, _ status: UInt16, _ policy: CachePolicy,
+    _ request: borrowing Fields, _ response: borrowing Fields, _ status: UInt16, _ policy: CachePolicy,
     _ directives: ResponseDirectives
   ) {
-    self.request = request
-    self.response = response
+    self.request = request.present
+    self.response = response.present
     self.status = status
     self.policy = policy
     self.directives = directives
@@ -70,13 +86,10 @@ private struct Exchange {
     return directives.flags.contains(.private) && !isPrivate ? .private : nil
   }
 
-  /// What a shared cache must not give to others, or no cache could tell apart (sections 3.5 and 4.1).
+  /// What a shared cache must not give to others (section 3.5).
   var sharing: RefusalReason? {
     if response.contains(.setCookie), policy.setCookie == .refuse { return .setCookieRefused }
-    if !isPrivate, let reason = exposure { return reason }
-    guard Vary.concerns(response) else { return nil }
-    var encoded: [UInt8] = []
-    return Vary.encode(responseFields: response, requestFields: request, onto: &encoded) ? nil : .vary
+    return isPrivate ? nil : exposure
   }
 
   private var exposure: RefusalReason? {
@@ -87,13 +100,6 @@ private struct Exchange {
     guard !permitted, !isExplicit else { return nil }
     if response.contains(.setCookie), policy.setCookie != .strip { return .setCookie }
     return request.contains(.cookie) ? .requestCookie : nil
-  }
-
-  /// A part is of use only if it says which one it is, and one at a time.
-  var partiality: RefusalReason? {
-    guard status == 206 else { return nil }
-    let ranges = response.contains(.contentRange) ? response.lines.count { $0.name == .contentRange } : 0
-    return ranges == 1 ? nil : .partial
   }
 
   /// The last condition of section 3, and whether a copy could ever answer.

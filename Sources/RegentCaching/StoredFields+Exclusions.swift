@@ -14,25 +14,31 @@ extension StoredFields {
       .proxyAuthorization, .te, .trailer, .transferEncoding, .upgrade, .age, .contentLength, .date,
     ])
 
-    init(_ fields: Fields) {
+    init(_ fields: borrowing Fields) {
+      let lists = Self.lists(in: fields)
+      guard !lists.isEmpty else { return }
       let candidates = Candidates(fields)
-      if fields.contains(.connection) {
-        for line in fields.lines where line.name == .connection {
-          add(namesIn: line.valueRange, fields.bytes, candidates)
-        }
+      for list in lists { add(namesIn: list, fields.bytes, candidates) }
+    }
+
+    /// Where names are listed that are not to be stored. Most responses have none.
+    private static func lists(in fields: Fields) -> [Range<Int>] {
+      var lists: [Range<Int>] = []
+      if fields.connectionNamesMore {
+        for line in fields.lines where line.name == .connection { lists.append(line.valueRange) }
       }
       let source = ResponseDirectives.source(of: fields)
-      guard fields.contains(source) else { return }
-      for line in fields.lines where line.name == source && Self.mayNameFields(fields.bytes, line.valueRange)
-      {
+      guard fields.contains(source) else { return lists }
+      for line in fields.lines where line.name == source && mayNameFields(fields.bytes, line.valueRange) {
         var scanner = DirectiveScanner(fields.bytes, line.valueRange)
         while let directive = scanner.next() {
           guard let names = directive.argument,
             fields.bytes.has(directive.name, "no-cache") || fields.bytes.has(directive.name, "private")
           else { continue }
-          add(namesIn: names, fields.bytes, candidates)
+          lists.append(names)
         }
       }
+      return lists
     }
 
     /// Whether a directive may have names as its argument: `no-cache` and `private` end like few others. Most fields have
@@ -69,7 +75,7 @@ extension StoredFields {
   private struct Candidates {
     private var bits: UInt64 = 0
 
-    init(_ fields: Fields) {
+    init(_ fields: borrowing Fields) {
       for line in fields.lines where line.name == .other { bits |= Self.bit(fields.bytes, line.nameRange) }
     }
 

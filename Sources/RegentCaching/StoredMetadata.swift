@@ -79,14 +79,19 @@ public struct StoredMetadata: Sendable, Equatable {
   ///   - hasQuery: Whether the target has a query, to which heuristics do not apply by default.
   ///   - known: What `fields` say of caching, where that was read already.
   public init(
-    status: UInt16, fields: Fields, received: Fields? = nil, requestFields: Fields = Fields(),
-    requestTime: Int64, responseTime: Int64, policy: CachePolicy, hasQuery: Bool = false,
+    status: UInt16, fields: borrowing Fields, received: Fields? = nil,
+    requestFields: borrowing Fields = Fields(), requestTime: Int64, responseTime: Int64, policy: CachePolicy,
+    hasQuery: Bool = false,
     directives known: ResponseDirectives? = nil
   ) {
     let directives = known ?? ResponseDirectives(fields)
     let isPrivate = policy.isPrivate(for: requestFields)
-    let message = received ?? fields
-    let date = message.first(.date).flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
+    let (date, age) =
+      if let received {
+        Age.initial(received, requestTime: requestTime, responseTime: responseTime)
+      } else {
+        Age.initial(fields, requestTime: requestTime, responseTime: responseTime)
+      }
     let mayGuess = !hasQuery || policy.heuristicForQueries
     let freshness = Freshness(
       status: status, fields: fields, directives: directives, isPrivate: isPrivate, date: date,
@@ -94,7 +99,7 @@ public struct StoredMetadata: Sendable, Equatable {
         maximum: mayGuess ? policy.heuristicMaximum : 0, percent: policy.heuristicPercent))
     self.init(
       status: status, flags: freshness.flags, responseTime: responseTime, date: date,
-      initialAge: Age.initial(message, date: date, requestTime: requestTime, responseTime: responseTime),
+      initialAge: age,
       lifetime: freshness.lifetime,
       staleWhileRevalidate: directives.staleWhileRevalidate.value ?? 0,
       staleIfError: directives.staleIfError.value ?? 0)

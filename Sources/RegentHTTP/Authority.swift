@@ -6,6 +6,8 @@ struct Authority: Sendable, Equatable {
   /// The host without port and without one trailing dot; an IPv6 literal has its brackets.
   let host: Range<Int>
   let port: UInt16?
+  /// Whether all letters of the host are small already.
+  let isLowercase: Bool
 
   init(_ input: Span<UInt8>, _ range: Range<Int>) throws(ParseError) {
     guard let end = Self.hostEnd(input, range), let port = Self.port(input, end..<range.upperBound) else {
@@ -13,7 +15,9 @@ struct Authority: Sendable, Equatable {
     }
     self.port = port == 0 ? nil : port
     let dotted = end - range.lowerBound > 1 && input[end - 1] == 0x2E
-    host = range.lowerBound..<(dotted ? end - 1 : end)
+    let host = range.lowerBound..<(dotted ? end - 1 : end)
+    isLowercase = host.allSatisfy { input[$0].asciiLowercased == input[$0] }
+    self.host = host
   }
 
   /// Whether both name the same host and, by this default, the same port.

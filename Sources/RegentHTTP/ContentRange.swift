@@ -9,7 +9,7 @@ public enum ContentRange: Sendable, Equatable {
   case unsatisfied(complete: Int)
 
   /// The only Content-Range of a response; nil where there is none, or more than one, or an invalid one.
-  public init?(_ fields: Fields) {
+  public init?(_ fields: borrowing Fields) {
     guard fields.contains(.contentRange) else { return nil }
     let values = fields.all(.contentRange)
     guard values.count == 1 else { return nil }

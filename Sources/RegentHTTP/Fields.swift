@@ -5,8 +5,7 @@
 public struct FieldLine: Sendable, Equatable {
   /// The known name, or ``FieldName/other``.
   public let name: FieldName
-  /// Whether a parser found it in its bytes just as it is written: name, colon, one space, value, CRLF.
-  let isVerbatim: Bool
+  let form: Form
   let nameStart: UInt32
   let nameEnd: UInt32
   let valueStart: UInt32
@@ -17,8 +16,17 @@ public struct FieldLine: Sendable, Equatable {
   /// The offsets of the value, without white space around it, in ``Fields/bytes``.
   public var valueRange: Range<Int> { Int(valueStart)..<Int(valueEnd) }
 
+  /// What a parser saw of how it stands in its bytes.
+  enum Form: UInt8, Sendable {
+    case unknown
+    /// Name, colon, one space, value, CRLF.
+    case verbatim
+    /// The same, and a known name is spelled as Regent writes it.
+    case written
+  }
+
   public init(name: FieldName, nameRange: Range<Int>, valueRange: Range<Int>) {
-    self.init(name: name, nameRange: nameRange, valueRange: valueRange, isVerbatim: false)
+    self.init(name: name, nameRange: nameRange, valueRange: valueRange, form: .unknown)
   }
 
   /// The same line as it stands where its name begins elsewhere.
@@ -30,16 +38,16 @@ public struct FieldLine: Sendable, Equatable {
 
   private init(_ line: FieldLine, movedBy distance: UInt32) {
     name = line.name
-    isVerbatim = line.isVerbatim
+    form = line.form
     nameStart = line.nameStart &+ distance
     nameEnd = line.nameEnd &+ distance
     valueStart = line.valueStart &+ distance
     valueEnd = line.valueEnd &+ distance
   }
 
-  init(name: FieldName, nameRange: Range<Int>, valueRange: Range<Int>, isVerbatim: Bool) {
+  init(name: FieldName, nameRange: Range<Int>, valueRange: Range<Int>, form: Form) {
     self.name = name
-    self.isVerbatim = isVerbatim
+    self.form = form
     nameStart = UInt32(nameRange.lowerBound)
     nameEnd = UInt32(nameRange.upperBound)
     valueStart = UInt32(valueRange.lowerBound)
@@ -55,18 +63,29 @@ public struct Fields: Sendable {
   public private(set) var lines: [FieldLine]
   /// Which known names occur: answers "is it there?" without a walk.
   public private(set) var present: FieldNameSet
+  /// Whether Connection has an option besides close and keep-alive, which name no line that is forwarded.
+  public private(set) var connectionNamesMore = false
 
   public init(bytes: [UInt8] = [], lines: [FieldLine] = []) {
     self.bytes = bytes
     self.lines = lines
     present = FieldNameSet()
-    for line in lines { present.insert(line.name) }
+    for line in lines { note(line) }
   }
 
-  init(bytes: [UInt8], lines: [FieldLine], present: FieldNameSet) {
+  init(bytes: [UInt8], lines: [FieldLine], _ facts: HeadFacts) {
     self.bytes = bytes
     self.lines = lines
-    self.present = present
+    present = facts.present
+    connectionNamesMore = facts.connectionNamesMore
+  }
+
+  private mutating func note(_ line: FieldLine) {
+    present.insert(line.name)
+    guard line.name == .connection else { return }
+    let isKeepAlive = FieldName.recognize(bytes.span, line.valueRange) == .keepAlive
+    if isKeepAlive || value(of: line).equalsIgnoringCase("close".utf8) { return }
+    connectionNamesMore = true
   }
 
   /// Adds a line at the end; false, and nothing added, where the value could not stand in a message.
@@ -94,14 +113,14 @@ public struct Fields: Sendable {
       return false
     }
     let known = known ?? FieldName(spelled)
-    lines.append(
-      FieldLine(
-        name: known, nameRange: nameStart..<valueStart, valueRange: valueStart..<bytes.count))
-    present.insert(known)
+    let line = FieldLine(
+      name: known, nameRange: nameStart..<valueStart, valueRange: valueStart..<bytes.count)
+    lines.append(line)
+    note(line)
     return true
   }
 
-  @inlinable public func contains(_ name: FieldName) -> Bool { present.contains(name) }
+  @inlinable @inline(__always) public func contains(_ name: FieldName) -> Bool { present.contains(name) }
 
   /// The value of a line.
   public func value(of line: FieldLine) -> ArraySlice<UInt8> { bytes[line.valueRange] }
@@ -110,20 +129,13 @@ public struct Fields: Sendable {
 
   /// Appends a line as it is written: a known name as Regent spells it, colon, space, value, CRLF.
   public func append(_ line: FieldLine, onto block: inout [UInt8]) {
-    if let whole = line.whole, line.name == .other || isSpelledAsWritten(line) {
-      return block.append(contentsOf: bytes[whole])
-    }
+    if line.form == .written, let whole = line.whole { return block.append(contentsOf: bytes[whole]) }
     block.append(contentsOf: line.name == .other ? name(of: line) : FieldName.bytes(of: line.name)[...])
     block.append(0x3A)
     block.append(0x20)
     block.append(contentsOf: value(of: line))
     block.append(0x0D)
     block.append(0x0A)
-  }
-
-  private func isSpelledAsWritten(_ line: FieldLine) -> Bool {
-    let written = FieldName.bytes(of: line.name)
-    return written.count == line.nameRange.count && bytes.span.equals(line.nameRange, written.span, from: 0)
   }
 
   /// The value of the first line with this name; nil where there is none.
@@ -164,9 +176,8 @@ public struct FieldNameSet: Sendable, Equatable {
     }
   }
 
-  @inlinable public func contains(_ name: FieldName) -> Bool {
-    name.rawValue < 64
-      ? low & (1 << UInt64(name.rawValue)) != 0 : high & (1 << UInt64(name.rawValue - 64)) != 0
+  @inlinable @inline(__always) public func contains(_ name: FieldName) -> Bool {
+    (name.rawValue < 64 ? low : high) &>> UInt64(name.rawValue) & 1 == 1
   }
 
   /// The names that are in either set.

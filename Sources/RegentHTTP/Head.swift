@@ -89,7 +89,8 @@ extension RequestHead {
 }
 
 /// The head of a response.
-public struct ResponseHead: Sendable {
+// A class: it is handed through many steps, and the same one serves again where an origin sends the same.
+public final class ResponseHead: Sendable {
   /// 100 to 599.
   public let status: Int
   public let version: HTTPVersion
@@ -116,7 +117,7 @@ public struct ResponseHead: Sendable {
 
   /// A head that no server sent, such as a stored or canned one; nil where the status is not 100 to 599 or
   /// Content-Length is no number.
-  public init?(status: Int, fields: Fields) {
+  public convenience init?(status: Int, fields: Fields) {
     guard status >= 100, status <= 599 else { return nil }
     var announced: BodyFraming?
     if fields.contains(.transferEncoding) {
@@ -128,6 +129,9 @@ public struct ResponseHead: Sendable {
     self.init(
       status: status, version: .http11, reason: 0..<0, fields: fields, keepAlive: true, announced: announced)
   }
+
+  /// The number that Content-Length announces; nil where there is none.
+  public var contentLength: Int? { if case .length(let length)? = announced { length } else { nil } }
 
   /// How the content of this answer to a request with this method is delimited (RFC 9112 section 6.3).
   ///

@@ -8,6 +8,8 @@ struct HeadFacts: Sendable {
   private(set) var closes = false
   private(set) var keeps = false
   private var namesUpgrade = false
+  /// Whether Connection has an option besides close and keep-alive.
+  private(set) var connectionNamesMore = false
   private(set) var expectsContinue = false
   private(set) var present = FieldNameSet()
   private var options: UInt8 = 0
@@ -82,8 +84,11 @@ struct HeadFacts: Sendable {
       guard !name.isProtected(request: request), !input.namesForwarding(option) else {
         throw ParseError(.protectedConnectionOption, at: option.lowerBound)
       }
-      if input.equalsIgnoringCase(option, lowercased: "close".utf8) { closes = true }
-      if name == .keepAlive { keeps = true }
+      switch name {
+      case .keepAlive: keeps = true
+      case .other where input.equalsIgnoringCase(option, lowercased: "close".utf8): closes = true
+      default: connectionNamesMore = true
+      }
       if name == .upgrade { namesUpgrade = true }
     }
   }

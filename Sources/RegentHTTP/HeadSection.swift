@@ -65,7 +65,7 @@ struct HeadSection: Sendable {
         else { return false }
         if line.isEmpty { return true }
         guard lines.count < limits.fields else { throw ParseError(.tooManyFields, at: line.lowerBound) }
-        field = try Self.field(input, line)
+        field = try Self.field(input, line, request: request)
       }
       if lines.isEmpty { lines.reserveCapacity(max(12, knownLines.count)) }
       lines.append(field)
@@ -105,7 +105,9 @@ struct HeadSection: Sendable {
   }
 
   /// One field line taken apart (RFC 9112 section 5).
-  private static func field(_ input: Span<UInt8>, _ line: Range<Int>) throws(ParseError) -> FieldLine {
+  private static func field(
+    _ input: Span<UInt8>, _ line: Range<Int>, request: Bool
+  ) throws(ParseError) -> FieldLine {
     let colon = input.first(0x3A, in: line)
     let name = line.lowerBound..<colon
     let known = FieldName.recognize(input, name)
@@ -114,7 +116,17 @@ struct HeadSection: Sendable {
     let value = input.trimmed(colon &+ 1..<line.upperBound)
     let isVerbatim =
       value.lowerBound == colon &+ 2 && value.upperBound == line.upperBound && input[colon &+ 1] == 0x20
-    return FieldLine(name: known, nameRange: name, valueRange: value, isVerbatim: isVerbatim)
+    guard isVerbatim else { return FieldLine(name: known, nameRange: name, valueRange: value) }
+    // Only responses are stored, and need that.
+    let isWritten = !request && (known == .other || isWritten(known, input, name))
+    return FieldLine(
+      name: known, nameRange: name, valueRange: value, form: isWritten ? .written : .verbatim)
+  }
+
+  /// Whether a name is spelled as Regent writes it.
+  private static func isWritten(_ name: FieldName, _ input: Span<UInt8>, _ range: Range<Int>) -> Bool {
+    let written = FieldName.bytes(of: name)
+    return written.count == range.count && input.equals(range, written.span, from: 0)
   }
 
   /// Throws where a line does not begin with a token and a colon.

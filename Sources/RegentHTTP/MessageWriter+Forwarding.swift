@@ -13,19 +13,6 @@ extension FieldName {
 }
 
 extension Fields {
-  /// Whether Connection has an option besides close and keep-alive, which name no line that is forwarded.
-  var connectionNamesMore: Bool {
-    guard contains(.connection) else { return false }
-    let span = bytes.span
-    for connection in lines where connection.name == .connection {
-      let value = connection.valueRange
-      if FieldName.recognize(span, value) == .keepAlive { continue }
-      if span.equalsIgnoringCase(value, lowercased: "close".utf8) { continue }
-      return true
-    }
-    return false
-  }
-
   /// Whether a Connection field of this section names the line.
   public func connectionNames(_ line: FieldLine) -> Bool {
     guard contains(.connection) else { return false }
@@ -49,8 +36,10 @@ extension MessageWriter {
   public mutating func forwarded(_ fields: Fields, except: FieldNameSet = FieldNameSet()) {
     let named = fields.connectionNamesMore
     let dropped = FieldName.hopByHop.union(except)
+    let lines = fields.lines.span
     var run = 0..<0
-    for line in fields.lines {
+    for index in lines.indices {
+      let line = lines[index]
       if dropped.contains(line.name) { continue }
       if named, !line.name.isProtected(request: true), fields.connectionNames(line) { continue }
       let whole = line.name == .contentLength ? nil : line.whole
@@ -58,11 +47,11 @@ extension MessageWriter {
         run = run.lowerBound..<whole.upperBound
         continue
       }
-      bytes.append(contentsOf: fields.bytes[run])
+      if !run.isEmpty { bytes.append(contentsOf: fields.bytes[run]) }
       run = whole ?? 0..<0
       if whole == nil { writeAnew(line, of: fields) }
     }
-    bytes.append(contentsOf: fields.bytes[run])
+    if !run.isEmpty { bytes.append(contentsOf: fields.bytes[run]) }
   }
 
   private mutating func writeAnew(_ line: FieldLine, of fields: Fields) {

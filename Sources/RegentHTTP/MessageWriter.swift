@@ -170,7 +170,10 @@ extension Span<UInt8> {
 extension FieldLine {
   /// The line with its CRLF, where it stands in the bytes just as it is written. A parser saw then that nothing is in it
   /// that could not stand in a message; every other line is looked at anew.
-  var whole: Range<Int>? { isVerbatim ? nameRange.lowerBound..<(valueRange.upperBound &+ 2) : nil }
+  @inline(__always)
+  var whole: Range<Int>? {
+    form == .unknown ? nil : Int(nameStart)..<(Int(valueEnd) &+ 2)
+  }
 }
 
 extension FieldName {

@@ -119,25 +119,16 @@ extension Span<UInt8> {
     }
   }
 
-  /// Whether the bytes of the range are the same as those of another span from an offset on, eight at a time.
+  /// Whether the bytes of the range are the same as those of another span from an offset on.
   func equals(_ range: Range<Int>, _ other: Span<UInt8>, from start: Int) -> Bool {
     let count = range.count
     guard range.lowerBound >= 0, range.upperBound <= self.count, start >= 0, count <= other.count &- start
     else { return false }
-    var index = 0
-    while count &- index >= 8 {
-      guard word(at: range.lowerBound &+ index) == other.word(at: start &+ index) else { return false }
-      index &+= 8
-    }
-    // The last eight once more, where there are so many: that is cheaper than the last few one by one.
-    if count >= 8 {
-      return word(at: range.upperBound &- 8) == other.word(at: start &+ count &- 8)
-    }
-    while index < count {
-      guard self[range.lowerBound &+ index] == other[start &+ index] else { return false }
-      index &+= 1
-    }
-    return true
+    let (mine, theirs) = (extracting(range), other.extracting(start..<start &+ count))
+    // Without a way out of the loop, the optimizer takes many bytes at once.
+    var difference: UInt8 = 0
+    for index in mine.indices { difference |= mine[index] ^ theirs[index] }
+    return difference == 0
   }
 
   /// Whether the bytes of the range are exactly these.

@@ -102,13 +102,13 @@ public struct RequestParser: Sendable {
     let facts = section.facts
     let authority = try authority(input, line, facts.host)
     var bytes = copy(section.lineStart)
-    if let host = authority?.host { bytes.lowercase(host) }
+    if let authority, !authority.isLowercase { bytes.lowercase(authority.host) }
     let lines = section.takeLines()
     consumed = section.lineStart
     reset()
     return RequestHead(
       method: line.method, version: line.version, target: line.target,
-      fields: Fields(bytes: bytes, lines: lines, present: facts.present),
+      fields: Fields(bytes: bytes, lines: lines, facts),
       framing: facts.announced ?? .none, keepAlive: facts.keepAlive(line.version),
       expectsContinue: facts.expectsContinue, upgrades: facts.upgrades(line.version),
       host: authority?.host ?? 0..<0, port: authority?.port)

@@ -9,8 +9,8 @@ public struct ResponseParser: Sendable {
   private var section = HeadSection()
   private var failure: ParseError?
   private var line: StatusLine?
-  /// The head that came last, and its status line: the next one has most of its lines, too, and may be the same.
-  private var last: Last?
+  /// The head that came last: the next one has most of its lines, too, and may be the same.
+  private var last: ResponseHead?
   /// Longer heads are not remembered: many connections may be open.
   private static let longest = 2048
 
@@ -45,11 +45,12 @@ public struct ResponseParser: Sendable {
     if line == nil {
       if let last, section.visited == 0, last.isStarting(input) {
         if last.isStanding(input) {
-          consumed = last.count
-          return last.head
+          consumed = last.fields.bytes.count
+          return last
         }
-        line = last.line
-        section.passStartLine(last.line.count)
+        let same = StatusLine(of: last)
+        line = same
+        section.passStartLine(same.count)
       } else {
         guard
           let range = try section.nextLine(
@@ -62,12 +63,12 @@ public struct ResponseParser: Sendable {
     consumed = section.lineStart
     let facts = section.facts
     let fields = Fields(
-      bytes: Array(copying: input, through: consumed), lines: section.takeLines(), present: facts.present)
+      bytes: Array(copying: input, through: consumed), lines: section.takeLines(), facts)
     reset()
     let head = ResponseHead(
       status: line.status, version: line.version, reason: line.reason, fields: fields,
       keepAlive: facts.keepAlive(line.version), announced: facts.announced)
-    last = consumed <= Self.longest ? Last(line, head) : nil
+    last = consumed <= Self.longest ? head : nil
     return head
   }
 }
@@ -75,29 +76,21 @@ public struct ResponseParser: Sendable {
 extension ResponseParser {
   private mutating func fieldSection(_ input: Span<UInt8>, _ line: StatusLine) throws(ParseError) -> Bool {
     guard let last else { return try section.parseFields(input, limits, line.version, request: false) }
-    return try section.parseFields(input, limits, line.version, request: false, known: last.head.fields)
+    return try section.parseFields(input, limits, line.version, request: false, known: last.fields)
   }
 }
 
-/// A head that was understood. A class: an idle connection's parser is small.
-private final class Last: Sendable {
-  let line: StatusLine
-  let head: ResponseHead
-
-  init(_ line: StatusLine, _ head: ResponseHead) { (self.line, self.head) = (line, head) }
-
-  var count: Int { head.fields.bytes.count }
-
+extension ResponseHead {
   /// Whether the input begins with the same status line.
-  func isStarting(_ input: Span<UInt8>) -> Bool {
-    let bytes = head.fields.bytes
-    return input.equals(0..<line.count, bytes.span, from: 0)
+  fileprivate func isStarting(_ input: Span<UInt8>) -> Bool {
+    let bytes = fields.bytes
+    return input.equals(0..<StatusLine(of: self).count, bytes.span, from: 0)
   }
 
   /// Whether the input begins with the same head, as far as the rest of it goes.
-  func isStanding(_ input: Span<UInt8>) -> Bool {
-    let bytes = head.fields.bytes
-    return input.equals(line.count..<bytes.count, bytes.span, from: line.count)
+  fileprivate func isStanding(_ input: Span<UInt8>) -> Bool {
+    let (start, bytes) = (StatusLine(of: self).count, fields.bytes)
+    return input.equals(start..<bytes.count, bytes.span, from: start)
   }
 }
 
@@ -108,6 +101,8 @@ private struct StatusLine: Sendable {
   let reason: Range<Int>
   /// Its length in bytes with its CRLF.
   var count: Int { reason.upperBound &+ 2 }
+
+  init(of head: ResponseHead) { (version, status, reason) = (head.version, head.status, head.reason) }
 
   init(_ input: Span<UInt8>, _ line: Range<Int>) throws(ParseError) {
     var end = line.lowerBound
