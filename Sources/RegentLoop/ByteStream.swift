@@ -23,8 +23,12 @@ public enum Attempt: Sendable, Equatable {
 
 @safe public final class ByteStream {
   public let loop: EventLoop
-  // Strong: `close` breaks the cycle.
-  public var delegate: (any StreamDelegate)?
+  // Strong: `close` breaks the cycle. Private, and set as a whole: so the compiler checks none of its uses.
+  private var listener: (any StreamDelegate)?
+  public var delegate: (any StreamDelegate)? {
+    get { listener }
+    set { listener = newValue }
+  }
   var receivedCount = 0
   var sentCount = 0
   /// Bytes moved so far, by direction.
@@ -142,10 +146,11 @@ public enum Attempt: Sendable, Equatable {
 
   /// Waits until there is something to receive.
   // Unsafe: the continuation is resumed at once, or kept in its place, out of which whoever resumes it takes it.
+  // The form without isolation: the other one looks up the executor on which it is already before it waits.
   public func readable() async throws(StreamError) {
     if tls?.hasDecrypted == true { return }
     try outcome(
-      await unsafe withUnsafeContinuation { continuation in
+      await unsafe _unsafeInheritExecutor_withUnsafeContinuation { continuation in
         guard descriptor >= 0 else { return unsafe continuation.resume(returning: .closed) }
         unsafe precondition(reader == nil, "two tasks read one stream")
         unsafe reader = continuation

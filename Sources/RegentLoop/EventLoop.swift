@@ -21,6 +21,7 @@ import Synchronization
   private var nextJob: UnownedJob?
   private var isQueueing = false
   private var ready = JobQueue()
+  // Set as a whole, by `changeWatched`: as with the time.
   private var watched = SlotTable<ByteStream>()
   private var listeners = SlotTable<Listener>()
   var timers = TimerQueue()
@@ -205,8 +206,15 @@ import Synchronization
 
   // MARK: Streams
 
-  func watch(_ stream: ByteStream) -> SlotID { watched.insert(stream) }
-  func unwatch(_ id: SlotID) { watched.remove(id) }
+  func watch(_ stream: ByteStream) -> SlotID { changeWatched { $0.insert(stream) } }
+  func unwatch(_ id: SlotID) { changeWatched { $0.remove(id) } }
+
+  private func changeWatched<Result>(_ change: (inout SlotTable<ByteStream>) -> Result) -> Result {
+    var table = watched
+    watched = SlotTable()
+    defer { watched = table }
+    return change(&table)
+  }
 
   func watch(_ listener: Listener) -> SlotID { listeners.insert(listener) }
   func unwatchListener(_ id: SlotID) { listeners.remove(id) }
@@ -319,7 +327,7 @@ import Synchronization
 
   public func giveBack(_ buffer: consuming [UInt8]) {
     guard buffer.capacity <= 128 << 10, buffer.capacity > 0 else { return }
-    buffer.removeAll(keepingCapacity: true)
+    if !buffer.isEmpty { buffer.removeAll(keepingCapacity: true) }
     let before = spare
     spare = buffer
     if before.capacity > 0, buffers.count < 64 { buffers.append(before) }

@@ -75,14 +75,14 @@ func startThread(name: String, _ body: @escaping @Sendable () -> Void) throws(Sy
 /// A value that each loop of a group has one of, reachable from that loop's thread only.
 // @unchecked: `value` hands a loop's own value to code on that loop, and to nobody else.
 public struct LoopLocal<Value>: @unchecked Sendable {
-  private let values: [Value]
+  @usableFromInline let values: [Value]
 
   public init(_ group: LoopGroup, _ make: (EventLoop) throws -> Value) rethrows {
     values = try group.loops.map(make)
   }
 
   /// The value of the loop that runs this.
-  public var value: Value {
+  @inlinable public var value: Value {
     guard let loop = EventLoop.current else {
       preconditionFailure("a loop's own value was asked for off the loops")
     }
@@ -93,15 +93,15 @@ public struct LoopLocal<Value>: @unchecked Sendable {
 /// A value of a loop's own that a task on that loop may carry.
 // @unchecked: whoever unwraps it is on the loop, which is checked.
 public struct LoopBound<Value>: @unchecked Sendable {
-  private let wrapped: Value
-  private let loop: EventLoop
+  @usableFromInline let wrapped: Value
+  @usableFromInline let loop: EventLoop
 
-  public init(_ value: Value, _ loop: EventLoop) {
+  @inlinable public init(_ value: Value, _ loop: EventLoop) {
     wrapped = value
     self.loop = loop
   }
 
-  public var value: Value {
+  @inlinable public var value: Value {
     precondition(loop.isCurrent, "a loop's own value was touched on another thread")
     return wrapped
   }

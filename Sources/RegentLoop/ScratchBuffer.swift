@@ -6,7 +6,7 @@ import Glibc
 @safe public final class ScratchBuffer {
   let capacity: Int
   // Unsafe: owned by this object alone; the loop's thread is its only user.
-  let start: UnsafeMutablePointer<UInt8>
+  @usableFromInline let start: UnsafeMutablePointer<UInt8>
   private var filled = 0
   public var count: Int { filled }
 
@@ -25,7 +25,7 @@ import Glibc
   }
 
   /// The bytes of the last `receive()`.
-  public func withBytes<Result, Failure: Error>(
+  @inlinable public func withBytes<Result, Failure: Error>(
     _ read: (Span<UInt8>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     // Unsafe: the span covers initialised bytes and does not outlive the call.

@@ -71,13 +71,12 @@ struct TimerQueue {
   private mutating func siftDown(_ start: Int) {
     var parent = start
     while true {
-      var least = parent
-      for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count {
-        if heap[child].deadline < heap[least].deadline { least = child }
-      }
-      guard least != parent else { return }
-      heap.swapAt(parent, least)
-      parent = least
+      var child = 2 * parent + 1
+      guard child < heap.count else { return }
+      if child + 1 < heap.count, heap[child + 1].deadline < heap[child].deadline { child += 1 }
+      guard heap[child].deadline < heap[parent].deadline else { return }
+      heap.swapAt(parent, child)
+      parent = child
     }
   }
 }

@@ -73,13 +73,13 @@ struct ShardCell: ~Copyable {
   }
 
   private func oldest(near: Int) -> Int? {
-    var (found, age) = (Int?.none, ShardCell.empty)
-    for step in 0..<count {
-      let index = (near + step) & (count - 1)
+    var (found, age) = (near, self[near].oldest.load(ordering: .relaxed))
+    for step in 1..<max(1, count) {
+      let index = (near &+ step) & (count &- 1)
       let its = self[index].oldest.load(ordering: .relaxed)
       if its < age { (found, age) = (index, its) }
     }
-    return found
+    return age == ShardCell.empty ? nil : found
   }
 }
 
