@@ -118,8 +118,16 @@ extension Chain {
     {
       return response
     }
+    return share(ticket, consume response, request, isArriving: isArriving, now: now)
+  }
+
+  private func share(
+    _ ticket: FlightTicket, _ response: consuming Response, _ request: Request, isArriving: Bool, now: Int64
+  ) -> Response {
     let wall = EventLoop.current?.clock.wall ?? request.wall
-    guard isShareable, let shared = SharedResponse(copy response, to: request, now: wall) else {
+    guard response.storability == .store,
+      let shared = SharedResponse(copy response, to: request, now: wall)
+    else {
       flights.refused(ticket, isRemembered: response.cacheStatus.outcome != .hit, now: now)
       return response
     }

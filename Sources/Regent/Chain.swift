@@ -16,9 +16,12 @@ public final class Chain: Sendable {
     let sees: Bool
     let handler: any ResponseHandler
     let domains: RequestDomain
+    /// The provider where it is the one that every miss asks: behind a call that is known, no executor is looked up.
+    let upstream: UpstreamProvider?
 
     init(_ provider: any Provider, _ domains: RequestDomain) {
       self.provider = provider
+      upstream = provider as? UpstreamProvider
       let handler = provider as? any ResponseHandler
       sees = handler != nil
       self.handler = handler ?? Nobody()
@@ -96,9 +99,8 @@ public final class Chain: Sendable {
     var request = request
     var standing = Standing.single
     if let refusal = request.routed.refusal { return refusal.response(to: request) }
+    var word = heard
     for index in links.indices where links[index].domains.contains(number: request.domain.number) {
-      var word = heard
-      heard = .none
       if let response = await ask(links[index], request, &word) {
         request.meters.providers[index].answered.add(1)
         if index == 0, response.revalidation == nil { return response }
@@ -110,6 +112,7 @@ public final class Chain: Sendable {
         request.meters.providers[index].errors.add(1)
         return end(standing, with: word.error, request)
       }
+      word = .none
       request.meters.providers[index].passed.add(1)
       let asked = request
       request = request.learning(unhandled)
@@ -137,12 +140,13 @@ public final class Chain: Sendable {
   private func ask(_ link: Link, _ request: Request, _ word: inout Word) async -> Response? {
     if case .unhandled = word { return nil }
     do throws(Unhandled) {
-      if let response = try link.provider.performAtOnce(request) { return response }
+      if link.upstream == nil, let response = try link.provider.performAtOnce(request) { return response }
     } catch {
       word = .unhandled(error)
       return nil
     }
     do {
+      if let upstream = link.upstream { return try await upstream.perform(request) }
       return try await link.provider.perform(request)
     } catch let unhandled as Unhandled {
       word = .unhandled(unhandled)
@@ -202,12 +206,17 @@ public final class Chain: Sendable {
     return await handBack(consume response, request, from: index)
   }
 
+  // Inlined, as `ask`.
+  @inline(__always)
   func handBack(_ response: consuming Response, _ request: Request, from index: Int) async -> Response {
     if Invalidation.applies(method: request.method, status: UInt16(clamping: response.status)) {
       request.renewTargets(named: response)
     }
-    for passed in links[..<index].reversed() where passed.domains.contains(number: request.domain.number) {
-      guard passed.sees else { continue }
+    var place = index
+    while place > 0 {
+      place -= 1
+      let passed = links[place]
+      guard passed.sees, passed.domains.contains(number: request.domain.number) else { continue }
       if response.storability.keeps, response.cacheStatus.outcome != .hit {
         let refusal =
           response.body.isRefuted ? .digestMismatch : passed.handler.refusal(of: response, for: request)

@@ -14,9 +14,11 @@ extension ClientConnection {
     writer.statusLine(head.status)
     writer.forwarded(head.fields, except: Self.framing)
     writer.endHead()
-    interim = writer.takeBytes()
-    guard !holdsAnswers, case .bytes(let count) = stream.send(interim, then: [], skipping: 0) else { return }
-    interim.removeFirst(count)
+    var words = writer.takeBytes()
+    if !holdsAnswers, case .bytes(let count) = stream.send(words, then: [], skipping: 0) {
+      words.removeFirst(count)
+    }
+    interim = words
   }
 
   private static let framing = FieldNameSet([.contentLength])

@@ -22,7 +22,8 @@ final class ClientConnection: StreamDelegate {
   private var holdsHead = false
   /// The content of the request that is being served.
   var content: RequestContent?
-  /// Interim responses that could not leave yet: they go before the next answer.
+  /// Interim responses that could not leave yet: they go before the next answer. Set as a whole: so the compiler checks
+  /// none of its uses.
   var interim: [UInt8] = []
   /// Whether bytes that come first are still to be written: nothing may overtake them.
   var holdsAnswers = false

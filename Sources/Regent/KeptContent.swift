@@ -67,7 +67,7 @@ final class KeptContent {
 }
 
 /// The content as providers see it: reachable on the request's loop only.
-struct ReplayableContent: RequestBody {
+final class ReplayableContent: RequestBody {
   let framing: BodyFraming
   private let kept: LoopBound<KeptContent>
 

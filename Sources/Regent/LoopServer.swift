@@ -25,7 +25,7 @@ final class LoopServer {
   /// For answers with several ranges.
   var boundaries = Boundaries()
   var sections = RecentSections()
-  private var lastHost = Routing.Host(name: [], routes: [], isLoopback: false)
+  private var lastHost: Routing.Host
 
   /// How many connections beyond the limit each loop lets in, so that the admin pages can still be asked why.
   static let surplusLimit = 8
@@ -40,6 +40,7 @@ final class LoopServer {
     timeouts = parts.configuration.timeouts
     log = parts.log
     routing = parts.routing
+    lastHost = parts.routing.host([])
     connectionLimit = max(1, parts.connectionLimit / parts.meters.count)
   }
 
@@ -121,8 +122,7 @@ final class LoopServer {
   }
 
   private func route(_ head: consuming RequestHead, isSurplus: Bool) -> RoutedHead {
-    let host = head.fields.bytes[head.host]
-    if !host.elementsEqual(lastHost.name) { lastHost = routing.host(host) }
+    if !lastHost.isNamed(by: head) { lastHost = routing.host(head.fields.bytes[head.host]) }
     let routed = routing.routed(consume head, at: lastHost)
     switch routed.refusal {
     case .misdirected?: meters.misdirected.add(1)

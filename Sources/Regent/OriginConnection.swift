@@ -15,8 +15,10 @@ final class OriginConnection: StreamDelegate {
   var expectation: Expectation?
   private unowned let server: OriginServer
   private var parser: ResponseParser
-  /// What was received of the response and not yet used.
+  /// What was received of the response and not yet used. Set as a whole: so the compiler checks none of its uses.
   private var input: [UInt8] = []
+  /// The content that came with its head, whole and with nothing behind it, in place of the input.
+  private var whole: Slice?
   /// The block of the last small body.
   private var spare: Block?
 
@@ -37,8 +39,9 @@ final class OriginConnection: StreamDelegate {
   /// Leaves its origin for good: the stream, and what was received behind the head, are the caller's.
   func leave() -> (stream: ByteStream, early: [UInt8]) {
     server.release(self)
-    defer { input = [] }
-    return (stream, input)
+    let early = input
+    input = []
+    return (stream, early)
   }
 
   // MARK: While idle
@@ -53,6 +56,8 @@ final class OriginConnection: StreamDelegate {
   // MARK: The response's head
 
   /// The final response's head. Interim ones go on to the client.
+  // Inlined, as the upstream provider's `fetch`.
+  @inline(__always)
   func head(for request: Request) async throws(Failure) -> ResponseHead {
     var interim = 0
     while true {
@@ -141,24 +146,40 @@ final class OriginConnection: StreamDelegate {
 
   /// Parses what was just received where it lies, and copies only what is left of it.
   private func parse(received count: Int) throws(Failure) -> ResponseHead? {
-    let scratch = stream.loop.scratch
     guard input.isEmpty else {
-      scratch.copy(0..<count, onto: &input)
+      keep(0..<count)
       return try parse()
     }
+    let head: ResponseHead?
     do throws(ParseError) {
-      let head = try scratch.withBytes { bytes throws(ParseError) in try parser.parse(bytes) }
-      scratch.copy((head == nil ? 0 : parser.consumed)..<count, onto: &input)
-      return head
+      head = try stream.loop.scratch.withBytes { bytes throws(ParseError) in try parser.parse(bytes) }
     } catch {
       throw Failure(error)
     }
+    keep(of: head, (head == nil ? 0 : parser.consumed)..<count)
+    return head
+  }
+
+  /// Keeps what came behind a head: where that is just its content, in the block in which it goes on.
+  private func keep(of head: ResponseHead?, _ rest: Range<Int>) {
+    guard !rest.isEmpty else { return }
+    guard let head, head.status >= 200, head.contentLength == rest.count else { return keep(rest) }
+    let block = block(for: rest.count)
+    stream.loop.scratch.withBytes { _ = block.append($0.extracting(rest)) }
+    whole = Slice(block)
+  }
+
+  private func keep(_ range: Range<Int>) {
+    var bytes: [UInt8] = []
+    swap(&bytes, &input)
+    stream.loop.scratch.copy(range, onto: &bytes)
+    input = bytes
   }
 
   private func parse() throws(Failure) -> ResponseHead? {
     do throws(ParseError) {
       guard let head = try parse(input) else { return nil }
-      input.removeFirst(parser.consumed)
+      input = Array(input[parser.consumed...])
       return head
     } catch {
       throw Failure(error)
@@ -173,18 +194,19 @@ final class OriginConnection: StreamDelegate {
   func wholeBody(_ framing: BodyFraming, keepAlive: Bool) throws(Failure) -> (
     body: ResponseBody, reusable: Bool
   )? {
-    var bytes: [UInt8] = []
-    swap(&bytes, &input)
-    defer { input = bytes }
+    if let whole {
+      self.whole = nil
+      // A response without content has something unasked behind it then.
+      return framing == .none ? (.empty, false) : (.whole(whole), keepAlive)
+    }
+    let bytes = input
     switch framing {
-    case .none: return (.empty, keepAlive && bytes.isEmpty)
-    case .length(0): return (.empty, keepAlive && bytes.isEmpty)
+    case .none, .length(0): return (.empty, keepAlive && bytes.isEmpty)
     case .length(let length) where bytes.count >= length:
       let block = block(for: length)
       block.append(bytes.span.extracting(0..<length))
-      let isExact = bytes.count == length
-      bytes.removeAll(keepingCapacity: bytes.capacity <= 16 << 10)
-      return (.whole(Slice(block)), keepAlive && isExact)
+      input = []
+      return (.whole(Slice(block)), keepAlive && bytes.count == length)
     case .length, .untilClose, .chunked: return nil
     }
   }

@@ -9,9 +9,10 @@ extension OriginIdentity {
   /// The client's fields as far as they may go on: what stands in for the key goes no further (TRUST B5), nor does what
   /// Regent itself says of the client.
   fileprivate func fields(of request: Request) -> Fields {
-    if additions.forwarded != .none { return request.fields.withoutUnkeyed() }
-    guard request.isForCache else { return request.fields }
-    return request.fields.withoutUnkeyed(keyed: request.keyedFields)
+    let fields = request.fields
+    guard fields.mayHoldUnkeyed else { return fields }
+    if additions.forwarded != .none { return fields.withoutUnkeyed() }
+    return request.isForCache ? fields.withoutUnkeyed(keyed: request.keyedFields) : fields
   }
 }
 

@@ -33,38 +33,58 @@ struct Received {
   }
 
   private func fetched(_ body: ResponseBody, _ request: Request) -> Response {
-    // Taken out once: each use through `self` would copy the whole head.
-    let received = head.fields
+    // Taken out once: each use of them in place would copy them.
+    let (received, asked) = (head.fields, request.fields)
     let status = UInt16(head.status)
-    var response = Response(
-      status: Int(status), fields: .parsed(received), body: body,
-      cacheStatus: CacheStatus(.forwarded(request.forwarded), detail: request.cause?.detail ?? .none))
     let directives = ResponseDirectives(received)
-    response.storability = Storability.decide(
-      method: request.method, requestFields: request.fields, requestDirectives: request.directives,
-      status: status, responseFields: received, policy: request.domain.policy, directives: directives)
-    if status == 206, !isPart(answering: request) { response.storability = .refuse(.partial) }
-    // The content may have decided the answer, and it is no part of the key.
-    if request.hasBody { response.storability = .refuse(.requestContent) }
-    if request.upgrade != nil { response.storability = .refuse(.upgrade) }
-    if isTargetItself(request) { offer(&response, request) }
-    if response.storability.keeps {
-      if let digests { response.body = digests.verified(body) }
-      let fields = request.domain.policy.stripped(received, response.storability)
-      response.fields = .parsed(fields)
-      response.metadata = StoredMetadata(
-        status: status, fields: fields, requestFields: request.fields, requestTime: requestTime,
-        responseTime: responseTime, policy: request.domain.policy, hasQuery: request.query != nil,
-        directives: directives)
-      if request.fields.contains(.authorization) { response.metadata?.flags.insert(.authorized) }
-      response.cacheStatus.ttl = response.metadata?.remainingFreshness(
-        policy: request.domain.policy, now: responseTime)
-    } else if case .refuse(let reason) = response.storability, request.forwarded != .bypass,
+    let storability = storability(status, received, directives, request, asked)
+    var cacheStatus = CacheStatus(
+      .forwarded(request.forwarded), detail: request.cause?.detail ?? .none)
+    if storability.keeps {
+      let fields = request.domain.policy.stripped(received, storability)
+      let metadata = metadata(status, fields, directives, request, asked)
+      cacheStatus.ttl = metadata.remainingFreshness(policy: request.domain.policy, now: responseTime)
+      return Response(
+        status: Int(status), fields: .parsed(fields), body: digests?.verified(body) ?? body,
+        cacheStatus: cacheStatus, storability: storability, metadata: metadata)
+    }
+    if case .refuse(let reason) = storability, request.forwarded != .bypass,
       request.forwarded != .method || reason != .method
     {
-      response.cacheStatus.detail = .refused(reason)
+      cacheStatus.detail = .refused(reason)
     }
-    return response
+    return Response(
+      status: Int(status), fields: .parsed(received), body: body, cacheStatus: cacheStatus,
+      storability: storability)
+  }
+
+  /// Whether a response that was not confirmed may be stored.
+  @inline(__always)
+  private func storability(
+    _ status: UInt16, _ received: Fields, _ directives: ResponseDirectives, _ request: Request,
+    _ asked: Fields
+  ) -> Storability {
+    if isTargetItself(request), let offered = offered(request) { return offered }
+    if request.upgrade != nil { return .refuse(.upgrade) }
+    // The content may have decided the answer, and it is no part of the key.
+    if request.hasBody { return .refuse(.requestContent) }
+    if status == 206, !isPart(answering: request) { return .refuse(.partial) }
+    return Storability.decide(
+      method: request.method, requestFields: asked, requestDirectives: request.directives,
+      status: status, responseFields: received, policy: request.domain.policy, directives: directives)
+  }
+
+  /// What is known of a response that may be stored.
+  @inline(__always)
+  private func metadata(
+    _ status: UInt16, _ fields: Fields, _ directives: ResponseDirectives, _ request: Request, _ asked: Fields
+  ) -> StoredMetadata {
+    var metadata = StoredMetadata(
+      status: status, fields: fields, requestFields: asked, requestTime: requestTime,
+      responseTime: responseTime, policy: request.domain.policy, hasQuery: request.query != nil,
+      directives: directives)
+    if asked.contains(.authorization) { metadata.flags.insert(.authorized) }
+    return metadata
   }
 
   /// Whether a 206 was asked for and says which part it is (RFC 9110 section 15.3.7).
@@ -101,16 +121,16 @@ struct Received {
     }
   }
 
-  /// Lets a GET have what a POST brought, where the response says how long it is fresh (RFC 9110 section 9.3.3).
-  private func offer(_ response: inout Response, _ request: Request) {
-    let storability = Storability.decide(
-      method: .get, requestFields: request.fields, requestDirectives: request.directives, status: 200,
-      responseFields: head.fields, policy: request.domain.policy)
+  /// Whether a GET may have what a POST brought; nil where the response does not say how long it is fresh (RFC 9110
+  /// section 9.3.3).
+  private func offered(_ request: Request) -> Storability? {
     let metadata = StoredMetadata(
       status: 200, fields: head.fields, requestFields: request.fields, requestTime: requestTime,
       responseTime: responseTime, policy: request.domain.policy, hasQuery: request.query != nil)
-    guard metadata.lifetime > 0, !metadata.flags.contains(.heuristic) else { return }
-    response.storability = storability
+    guard metadata.lifetime > 0, !metadata.flags.contains(.heuristic) else { return nil }
+    return Storability.decide(
+      method: .get, requestFields: request.fields, requestDirectives: request.directives, status: 200,
+      responseFields: head.fields, policy: request.domain.policy)
   }
 
   /// The fields of the stored response as a 304 leaves them, or the answer to a HEAD; nil where they are about another

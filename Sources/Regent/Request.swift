@@ -16,8 +16,8 @@ public final class Request: Sendable {
   public let now: Int64
   /// The content, if there is any.
   public let body: (any RequestBody)?
-  /// Whether there is any: to ask `body` itself would copy it.
-  let hasBody: Bool
+  /// Whether there is any.
+  var hasBody: Bool { body != nil }
   /// A stored response that could answer once it is validated.
   public let candidate: Candidate?
   /// Stored parts that could answer together with the one that is missing.
@@ -55,7 +55,6 @@ public final class Request: Sendable {
     self.wall = wall
     self.now = now
     self.body = body
-    hasBody = body != nil
     self.candidate = candidate
     self.missing = missing
     self.variants = variants
@@ -129,7 +128,7 @@ extension FwdReason {
 }
 
 /// A request's content as it arrives. One provider reads it, once.
-public protocol RequestBody: Sendable {
+public protocol RequestBody: AnyObject, Sendable {
   /// How the content is framed.
   var framing: BodyFraming { get }
   /// Whether all of it was read.

@@ -127,7 +127,7 @@ final class RequestContent {
 }
 
 /// The content as providers see it: reachable on the connection's loop only.
-struct LoopBoundContent: RequestBody {
+final class LoopBoundContent: RequestBody {
   let framing: BodyFraming
   private let content: LoopBound<RequestContent>
 

@@ -53,7 +53,7 @@ extension Fields {
 extension Fields {
   /// The same fields but for those that stand in for what is in the key (TRUST B5); `keyed` ones are in it themselves.
   func withoutUnkeyed(keyed: [[UInt8]] = []) -> Fields {
-    if present.isDisjoint(with: Self.suspect) { return self }
+    guard mayHoldUnkeyed else { return self }
     let isLeftOut = { (line: FieldLine) in
       self.isUnkeyed(line) && !keyed.contains { self.name(of: line).equalsIgnoringCase($0) }
     }
@@ -68,6 +68,9 @@ extension Fields {
     }
     return kept
   }
+
+  /// Whether there may be such fields: most requests have neither them nor unknown ones.
+  var mayHoldUnkeyed: Bool { !present.isDisjoint(with: Self.suspect) }
 
   private static let unkeyed = FieldNameSet([.forwarded, .xForwardedFor, .xForwardedHost, .xForwardedProto])
   private static let suspect = unkeyed.union(FieldNameSet([.other]))

@@ -13,7 +13,7 @@ public struct Response: Sendable {
   /// What the caches did (RFC 9211).
   public var cacheStatus: CacheStatus
   /// Whether the rules allow the caches that the request passed to store it.
-  public var storability = Storability.refuse(.method)
+  public var storability: Storability
   /// What is known of its freshness; nil for responses that no cache has or may have.
   public var metadata: StoredMetadata?
   /// The age in seconds to be sent, for a response from a store.
@@ -74,12 +74,15 @@ public struct Response: Sendable {
 
   public init(
     status: Int, fields: ResponseFields, body: ResponseBody,
-    cacheStatus: CacheStatus = CacheStatus(.forwarded(.bypass))
+    cacheStatus: CacheStatus = CacheStatus(.forwarded(.bypass)),
+    storability: Storability = .refuse(.method), metadata: StoredMetadata? = nil
   ) {
     self.status = status
     self.fields = fields
     self.body = body
     self.cacheStatus = cacheStatus
+    self.storability = storability
+    self.metadata = metadata
   }
 
   /// A short answer of Regent's own in plain text, which nobody stores.

@@ -16,15 +16,28 @@ struct Routing: Sendable {
   var adminDomain: Int { domains.count - 1 }
 
   /// The routes of one host, which most requests share with the one before them.
-  struct Host {
-    let name: ArraySlice<UInt8>
+  // A class: each request refers to it.
+  final class Host {
+    let name: [UInt8]
     let routes: [Router.Route]
     let isLoopback: Bool
+
+    init(_ name: ArraySlice<UInt8>, _ router: Router) {
+      self.name = Array(name)
+      routes = router.routes(host: name)
+      isLoopback = Router.isLoopback(name)
+    }
+
+    /// Whether it is the host that a head names.
+    func isNamed(by head: borrowing RequestHead) -> Bool {
+      let (name, start) = (name, head.host.lowerBound)
+      guard head.host.count == name.count else { return false }
+      for index in name.indices where head.fields.bytes[start + index] != name[index] { return false }
+      return true
+    }
   }
 
-  func host(_ name: ArraySlice<UInt8>) -> Host {
-    Host(name: Array(name)[...], routes: router.routes(host: name), isLoopback: Router.isLoopback(name))
-  }
+  func host(_ name: ArraySlice<UInt8>) -> Host { Host(name, router) }
 
   /// Where a head leads; one that no domain may be asked carries its refusal.
   func routed(_ head: consuming RequestHead, at host: Host) -> RoutedHead {
@@ -38,7 +51,7 @@ struct Routing: Sendable {
     guard
       let match = router.match(
         host.routes, path: head.fields.bytes[path], method: head.method, atLoopback: host.isLoopback)
-    else { return refused(head, misdirected(host.name)) }
+    else { return refused(head, misdirected(host.name[...])) }
     return routed(consume head, match, path)
   }
 
@@ -54,10 +67,10 @@ struct Routing: Sendable {
     let path = path.lowerBound + match.prefix..<path.upperBound
     if domain.hasKeyRules { return domain.routed(head, path: path) }
     let query = head.target.query
-    let bytes = head.fields.bytes
+    let fields = head.fields
     let key = domain.targetKey(
-      path: path.isEmpty ? [0x2F] : bytes[path], query: query.map { bytes[$0] }, for: head.fields)
-    let directives = domain.policy.honoursRequestDirectives ? RequestDirectives(head.fields) : .none
+      path: path.isEmpty ? [0x2F] : fields.bytes[path], query: query.map { fields.bytes[$0] }, for: fields)
+    let directives = domain.policy.honoursRequestDirectives ? RequestDirectives(fields) : .none
     return RoutedHead(
       head: consume head, domain: domain, path: path, query: query, key: RecordKey(key),
       directives: directives)

@@ -121,7 +121,7 @@ struct RecordHead {
     }
     head.append(UInt8(truncatingIfNeeded: vary.count))
     head.append(UInt8(truncatingIfNeeded: vary.count >> 8))
-    head.append(contentsOf: vary)
+    if !vary.isEmpty { head.append(contentsOf: vary) }
     return true
   }
 

@@ -18,6 +18,8 @@ extension UpstreamProvider {
     }
   }
 
+  // Inlined, as `fetch`.
+  @inline(__always)
   private func exchange(
     _ connection: OriginConnection, _ request: Request
   ) async throws(Failure) -> ResponseHead {
@@ -25,27 +27,34 @@ extension UpstreamProvider {
     guard connection.wasUsed || connection.identity.isEncrypted || !connection.stream.hasArrived else {
       throw .malformedResponse("It spoke before it was asked.", fault: .unaskedBytes)
     }
+    if let rest = sendHead(of: request, connection) { try await send(rest, connection) }
+    guard let body = request.body else {
+      connection.stream.setDeadline(headDeadline(of: request, connection.stream.loop.clock))
+      return try await connection.head(for: request)
+    }
+    return try await upload(body, request, connection)
+  }
+
+  /// Sends the head; what the kernel did not take of it at once, as it nearly always does. Whoever waits for an origin
+  /// holds no buffer.
+  private func sendHead(of request: Request, _ connection: OriginConnection) -> [UInt8]? {
     let loop = connection.stream.loop
     var writer = MessageWriter(reusing: loop.takeBuffer())
     defer { loop.giveBack(writer.takeBytes()) }
     writer.head(asking: connection.identity, request, via: via)
+    var sent = 0
+    if case .bytes(let count) = connection.stream.send(writer.bytes, then: [], skipping: 0) { sent = count }
+    return sent < writer.bytes.count ? Array(writer.bytes[sent...]) : nil
+  }
+
+  private func send(_ rest: [UInt8], _ connection: OriginConnection) async throws(Failure) {
     do throws(StreamError) {
-      // Nearly always the kernel takes the head at once.
-      var sent = 0
-      if case .bytes(let count) = connection.stream.send(writer.bytes, then: [], skipping: 0) { sent = count }
-      if sent < writer.bytes.count {
-        try await connection.stream.write(writer.bytes, from: sent, stall: timeouts.writeStall)
-      }
+      try await connection.stream.write(rest, stall: timeouts.writeStall)
     } catch {
       // It may have answered and closed before it read everything: its answer decides.
       guard case .system = error else { throw Failure(awaiting: error) }
       connection.sentWhole = false
     }
-    guard request.hasBody, let body = request.body else {
-      connection.stream.setDeadline(headDeadline(of: request, loop.clock))
-      return try await connection.head(for: request)
-    }
-    return try await upload(body, request, connection)
   }
 
   private func expectation(of request: Request, on loop: EventLoop) -> Expectation? {

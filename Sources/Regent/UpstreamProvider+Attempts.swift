@@ -32,6 +32,8 @@ extension UpstreamProvider {
   }
 
   /// The origin's response; nil where it confirms a stored one that it does not know.
+  // Inlined: each suspending function between a client and its origin costs a frame.
+  @inline(__always)
   func fetch(
     _ request: Request, _ path: UpstreamPath, _ kept: KeptContent?
   ) async throws(Failure) -> Response? {
@@ -73,6 +75,8 @@ extension UpstreamProvider {
 
   // MARK: One attempt
 
+  // Inlined, as `fetch`.
+  @inline(__always)
   private func exchange(
     _ request: Request, _ path: UpstreamPath, _ kept: KeptContent?, _ course: inout Course
   ) async throws(Failure) -> (OriginConnection, ResponseHead) {
@@ -95,6 +99,13 @@ extension UpstreamProvider {
         throw error
       }
     }
+    return try await exchangeAnew(request, path, kept)
+  }
+
+  /// The exchange on a connection that no request has used yet.
+  private func exchangeAnew(
+    _ request: Request, _ path: UpstreamPath, _ kept: KeptContent?
+  ) async throws(Failure) -> (OriginConnection, ResponseHead) {
     request.meters.originReconnections.add(1)
     if request.hasBody { kept?.rewind() }
     let fresh = try await path.origin.connection(fresh: true, until: end(of: request))

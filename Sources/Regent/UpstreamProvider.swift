@@ -55,15 +55,22 @@ public final class UpstreamProvider: Provider {
     try admit(request)
     let kept = request.hasBody ? path.target.retrying.kept(of: request) : nil
     defer { kept?.letGo() }
-    let request = kept.map { request.sending(ReplayableContent($0, on: path.loop)) } ?? request
-    if let response = try await fetch(request, path, kept) { return response }
-    // Its 304 is about another response than the stored one (RFC 9111 section 4.3.4), or its part does not belong to
-    // the stored ones (section 3.4): ask as if nothing were stored.
-    let whole = request.withoutCandidate()
-    if let response = try await fetch(whole, path, kept), response.status != 304 || whole.asksConditionally {
-      return response
+    var request = kept.map { request.sending(ReplayableContent($0, on: path.loop)) } ?? request
+    var isSecond = false
+    while true {
+      if let response = try await fetch(request, path, kept),
+        !isSecond || response.status != 304 || request.asksConditionally
+      {
+        return response
+      }
+      guard !isSecond else {
+        throw Failure.malformedResponse("Its 304 confirms a response that is not the stored one.")
+      }
+      // Its 304 is about another response than the stored one (RFC 9111 section 4.3.4), or its part does not belong to
+      // the stored ones (section 3.4): ask as if nothing were stored.
+      request = request.withoutCandidate()
+      isSecond = true
     }
-    throw Failure.malformedResponse("Its 304 confirms a response that is not the stored one.")
   }
 
   /// Closes the calling loop's connections that nobody uses: without this they and their loop would hold each other.
