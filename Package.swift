@@ -36,7 +36,8 @@ let package = Package(
     .systemLibrary(
       name: "CLibevent", pkgConfig: "libevent_core", providers: [.apt(["libevent-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
-    room("RegentLoop", ["CLibevent", "COpenSSL"]),
+    .target(name: "CChecksum"),
+    room("RegentLoop", ["CLibevent", "COpenSSL", "CChecksum"]),
     room("RegentHTTP"),
     room("RegentCaching", ["RegentHTTP"]),
     room("RegentStorage", ["RegentLoop"]),

@@ -16,7 +16,8 @@ let package = Package(
   targets: [
     .systemLibrary(name: "CLibevent", pkgConfig: "libevent_core", providers: [.apt(["libevent-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
-    .target(name: "RegentLoop", dependencies: ["CLibevent", "COpenSSL"], swiftSettings: strict),
+    .target(name: "CChecksum"),
+    .target(name: "RegentLoop", dependencies: ["CLibevent", "COpenSSL", "CChecksum"], swiftSettings: strict),
     .target(name: "RegentStorage", dependencies: ["RegentLoop"], swiftSettings: strict),
     .executableTarget(
       name: "DiskBenchmark", dependencies: ["RegentStorage", "RegentLoop"], swiftSettings: strict),

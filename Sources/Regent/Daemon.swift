@@ -87,11 +87,15 @@ public enum Daemon {
     -> [[ListeningSocket]]
   {
     let backlog = Int32(clamping: configuration.limits.backlog)
+    let congestionControl = configuration.server.congestionControl
+    if let congestionControl { try ListeningSocket.check(congestionControl: congestionControl) }
     var sockets: [[ListeningSocket]] = []
     for address in configuration.server.listen {
       for bound in try address.socketAddresses() {
         do throws(SystemError) {
-          sockets.append(try ListeningSocket.open(bound, count: workers, backlog: backlog))
+          sockets.append(
+            try ListeningSocket.open(
+              bound, count: workers, backlog: backlog, congestionControl: congestionControl))
         } catch {
           if error.isMissingFamily, sockets.count + configuration.server.listen.count > 1 { continue }
           throw SystemError(call: "cannot listen on \(bound.description)", code: error.code)

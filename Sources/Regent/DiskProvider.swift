@@ -49,8 +49,10 @@ public final class DiskProvider: ResponseHandler {
   /// The stored response that a request selects.
   private func find(_ key: RecordKey, _ request: Request) async -> DiskRecord? {
     let routed = request.routed
+    // A cache before this one is given what is short enough to be kept in memory.
+    let copying = request.marks.nearest == nil ? DiskStore.leastCopied : DiskStore.mostCopied
     return await store.lookup(
-      key, now: request.now, where: { RecordHead.selects($0, routed.head.fields) },
+      key, now: request.now, copying: copying, where: { RecordHead.selects($0, routed.head.fields) },
       preferring: RecordHead.isPreferred)
   }
 

@@ -22,6 +22,10 @@ enum KeyTable {
       Key(
         "server.path-prefixes", \.server.pathPrefixes,
         "Whether a domain also answers below /name/ at localhost."),
+      Key(
+        "server.congestion-control", \.server.congestionControl,
+        refusal: { ($0 ?? "").isToken ? nil : "a name is made of letters, digits and hyphens" },
+        "The algorithm that limits what is sent to TCP clients, as in tcp(7); the system's unless set."),
 
       Key("limits.head", \.limits.head, in: size(1 << 10)...size(16 << 20), "The largest head of a message."),
       Key("limits.line", \.limits.line, in: size(256)...size(16 << 20), "The longest line of a head."),

@@ -1,7 +1,7 @@
 // CRC32C (Castagnoli), the checksum of the disk store: RFC 3720 section 12.1, test vectors in its appendix B.4.
 // By the processor's instruction where there is one, else by tables; both give the same.
 
-import CLibevent
+import CChecksum
 
 /// A CRC32C that is being worked out over one or several runs of bytes.
 public struct CRC32C: Sendable, Equatable {

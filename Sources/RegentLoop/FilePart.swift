@@ -1,5 +1,5 @@
-// Parts of files that are sent from the page cache, without coming into the process. A loop must not wait for a disk: so
-// it is looked whether the part is there, before it is sent and again after each long wait for the peer.
+// Parts of files that are sent from the page cache, without coming into the process. A loop must not wait for a disk, nor
+// send what nobody verified: so a part is looked at before it is sent, and again after each long wait for the peer.
 
 import CLibevent
 import Glibc
@@ -17,32 +17,8 @@ public struct FilePart: Sendable {
   }
 }
 
-extension RandomFile {
-  private static let page = 4096
-  /// How far apart it is looked whether a page can be read. A page that is being fetched is counted, too, so this is
-  /// looked at even where the kernel counts; where it does not, it has to do alone.
-  private static let (counted, uncounted) = (256 << 10, 16 << 10)
-
-  /// Whether all of it is in the page cache; false where that cannot be told.
-  public func isResident(_ range: Range<Int>) -> Bool {
-    guard !range.isEmpty else { return true }
-    let pages = (range.upperBound - 1) / Self.page - range.lowerBound / Self.page + 1
-    let found = regent_cached_pages(descriptor, UInt64(range.lowerBound), UInt64(range.count))
-    guard found < 0 || found >= pages else { return false }
-    let stride = Swift.stride(
-      from: range.lowerBound, to: range.upperBound, by: found < 0 ? Self.uncounted : Self.counted)
-    return isReadable(range.upperBound - 1) && stride.allSatisfy { isReadable($0) }
-  }
-
-  private func isReadable(_ offset: Int) -> Bool {
-    var byte: UInt8 = 0
-    // Unsafe: reads one byte into a local.
-    return unsafe regent_read_ready(descriptor, &byte, 1, offset) == 1
-  }
-}
-
 extension ByteStream {
-  /// After a wait of so many nanoseconds it is looked anew what is in the page cache.
+  /// After a wait of so many nanoseconds the page cache may hold something else: what was known of it is void.
   private static let staleness: Int64 = 50_000_000
 
   /// Whether parts of files can be sent as they are: not where they have to be encrypted first.
@@ -68,7 +44,7 @@ extension ByteStream {
   }
 
   /// Sends a part of a file that is in the page cache; waits, at most `stall` at a time, while the peer does not take it.
-  /// How many bytes were sent: all, or those before one that is not in the page cache any more.
+  /// How many bytes were sent: all, or those before a wait of over 50 ms, after which the rest is to be looked at again.
   public func write(_ part: FilePart, stall: Duration) async throws(StreamError) -> Int {
     var rest = part
     while rest.count > 0 {
@@ -80,9 +56,7 @@ extension ByteStream {
         setDeadline(in: stall)
         try await writable()
         setDeadline(nil)
-        guard loop.clock.now &- begin < Self.staleness || rest.file.isResident(rest.range) else {
-          return part.count - rest.count
-        }
+        guard loop.clock.now &- begin < Self.staleness else { return part.count - rest.count }
       case .end: throw .closed
       case .failed(let error): throw error
       }

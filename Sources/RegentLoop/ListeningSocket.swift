@@ -10,8 +10,11 @@ public struct ListeningSocket: Sendable {
   public let address: SocketAddress
 
   /// Binds one socket for each of `count` loops to one address (SO_REUSEPORT), or a single one to a path.
+  ///
+  /// - Parameter congestionControl: The algorithm by which what is sent to TCP clients is limited (tcp(7)); nil for the
+  ///   system's choice.
   public static func open(
-    _ address: SocketAddress, count: Int, backlog: Int32
+    _ address: SocketAddress, count: Int, backlog: Int32, congestionControl: String? = nil
   ) throws(SystemError) -> [ListeningSocket] {
     if address.family == AF_UNIX { return [try openPath(address, backlog: backlog)] }
     // With SO_REUSEPORT two daemons would share a port unnoticed: the first bind goes without.
@@ -21,6 +24,8 @@ public struct ListeningSocket: Sendable {
     var sockets: [ListeningSocket] = []
     for _ in 0..<count {
       let descriptor = try bound(actual, shared: true)
+      // Before there are connections: they begin with it, and one that paced would go on pacing.
+      if let congestionControl { try set(congestionControl, descriptor) }
       _ = try SystemError.check("listen", listen(descriptor, backlog))
       sockets.append(ListeningSocket(descriptor: descriptor, address: actual))
     }
@@ -69,6 +74,23 @@ public struct ListeningSocket: Sendable {
     var one: Int32 = 1
     // Unsafe: passes a local.
     _ = unsafe setsockopt(descriptor, level, option, &one, socklen_t(MemoryLayout<Int32>.size))
+  }
+
+  /// Throws where the kernel does not know an algorithm of congestion control, or does not let this process choose it.
+  public static func check(congestionControl: String) throws(SystemError) {
+    let descriptor = try SystemError.check(
+      "socket", regent_socket(AF_INET, Int32(SOCK_STREAM.rawValue)))
+    defer { close(descriptor) }
+    try set(congestionControl, descriptor)
+  }
+
+  private static func set(_ congestionControl: String, _ descriptor: Int32) throws(SystemError) {
+    let name = Array(congestionControl.utf8)
+    // Unsafe: the kernel copies the name within the call.
+    let result = unsafe name.withUnsafeBytes {
+      unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_CONGESTION, $0.baseAddress, socklen_t($0.count))
+    }
+    _ = try SystemError.check("congestion control \"\(congestionControl)\"", result)
   }
 
   private static func localAddress(_ descriptor: Int32, of asked: SocketAddress) -> SocketAddress {

@@ -1,4 +1,4 @@
-// Parts of files over real sockets, and whether they are in the page cache.
+// Parts of files over real sockets.
 
 import Glibc
 import Testing
@@ -52,19 +52,6 @@ struct FilePartTests {
         #expect(received == Array(pattern(1000)[900...]))
         #expect(one.send(FilePart(file: file, range: 5..<5)) == .bytes(0))
       }
-    }
-  }
-
-  @Test("is resident where it can be read without a wait, and nowhere else")
-  func residency() throws {
-    #expect(file.isResident(0..<Self.count) && file.isResident(17..<17))
-    #expect(!file.isResident(Self.count - 1..<Self.count + 1))
-    // In a file system without a disk behind it this changes nothing.
-    posix_fadvise(file.descriptor, 1 << 20, 1 << 20, POSIX_FADV_DONTNEED)
-    for range in [0..<1 << 20, 1 << 20..<2 << 20, (1 << 20) - 5000..<(1 << 20) + 5000, 2 << 20..<3 << 20] {
-      let block = Block(capacity: range.count)
-      let isReady = try file.read(range.count, at: range.lowerBound, into: block, waits: false) == range.count
-      #expect(file.isResident(range) == isReady, "\(range)")
     }
   }
 }

@@ -95,6 +95,28 @@ struct ListeningSocketTests {
     #expect(error?.code == EADDRINUSE && error?.isAddress == true)
   }
 
+  @Test("hands the chosen congestion control on to its connections, and refuses one that is not there")
+  func congestionControl() throws {
+    let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
+    let socket = try ListeningSocket.open(address, count: 1, backlog: 1, congestionControl: "reno")[0]
+    defer { Glibc.close(socket.descriptor) }
+    try ListeningSocket.check(congestionControl: "reno")
+    let client = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { Glibc.close(client) }
+    _ = unsafe socket.address.withSocketAddress { unsafe connect(client, $0, $1) }
+    var accepted: Int32 = -1
+    while accepted < 0 { accepted = accept(socket.descriptor, nil, nil) }
+    defer { Glibc.close(accepted) }
+    var (name, length) = ([UInt8](repeating: 0, count: 16), socklen_t(16))
+    #expect(unsafe getsockopt(accepted, Int32(IPPROTO_TCP), TCP_CONGESTION, &name, &length) == 0)
+    #expect(String(decoding: name.prefix { $0 != 0 }, as: UTF8.self) == "reno")
+    let error = #expect(throws: SystemError.self) {
+      try ListeningSocket.open(address, count: 1, backlog: 1, congestionControl: "nothing-such")
+    }
+    #expect(error?.code == ENOENT)
+    #expect(throws: SystemError.self) { try ListeningSocket.check(congestionControl: "nothing-such") }
+  }
+
   @Test("takes the place of one that a dead daemon left, never that of a living one or of a file")
   func stalePath() throws {
     let folder = try TemporaryFolder()

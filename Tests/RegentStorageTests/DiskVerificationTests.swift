@@ -1,12 +1,12 @@
-// Long bodies that are handed out as parts of their files: only what was verified since the start, and only where that is
-// enough.
+// Bodies that are handed out as parts of their files: only what was verified there, each time or once since the start.
 
 import RegentLoop
 import Testing
 
 @testable import RegentStorage
 
-@Suite("What is verified once") struct DiskVerificationTests {
+@Suite("A body that is verified where it lies", .enabled(if: CRC32C.hasInstruction))
+struct DiskVerificationTests {
   private let folder: TemporaryFolder
   private let body = (0..<3).flatMap { pattern($0..<1_000_000) } + pattern(0..<3)
 
@@ -45,44 +45,110 @@ import Testing
     return (all, inFiles)
   }
 
-  @Test("is read at first, and then sent from where it lies; any range of it")
-  func once() async throws {
-    let store = try store(.once)
+  @Test("is handed out where it lies, any range of it", arguments: [DiskVerification.once, .always])
+  func ranges(verify: DiskVerification) async throws {
+    let store = try store(verify)
     put(store)
     let stored = try await stored(store)
-    let first = try await read(stored.makeReader(100_000..<500_000))
-    #expect(first.bytes == Array(body[100_000..<500_000]) && first.inFiles == 0)
-    // Its first and its last block were verified whole.
-    let again = try await read(stored.makeReader(70_000..<510_000))
-    #expect(again.bytes == Array(body[70_000..<510_000]) && again.inFiles == again.bytes.count)
-    #expect(store.statistics.fileBytes == 440_000)
-    let all = try await read(stored.makeReader())
-    #expect(all.bytes == body && all.inFiles < body.count)
-    for range in [0..<3_000_000, 1..<2_999_999, 1_048_575..<1_048_577] {
-      let last = try await read(stored.makeReader(range))
-      #expect(last.bytes == Array(body[range]) && last.inFiles == range.count)
+    for range in [100_000..<500_000, 70_000..<510_000, 0..<3_000_000, 1..<2_999_999, 1_048_575..<1_048_577] {
+      let before = store.statistics.fileBytes
+      let found = try await read(stored.makeReader(range))
+      #expect(found.bytes == Array(body[range]) && found.inFiles == range.count)
+      #expect(store.statistics.fileBytes - before == range.count)
     }
-    let reader = stored.makeReader()
-    guard case .file(let part)? = try await reader.nextOrFile() else {
-      Issue.record("nothing is known to be verified")
-      return
-    }
-    reader.takeBack(part.count - 1000)
-    #expect(try await read(reader).bytes == Array(body[1000...]))
+    let opened = try #require(await stored.opened())
+    let all = try await read(opened.makeReader())
+    #expect(all.bytes == body && all.inFiles == body.count)
+    // What was found good where it lies is read all the same by whoever must have it in memory.
+    let reader = opened.makeReader()
+    var bytes: [UInt8] = []
+    while let slice = try await reader.next(upTo: 100_000) { slice.copy(onto: &bytes) }
+    #expect(bytes == body)
+    store.shut()
   }
 
-  @Test("is verified each time where that is asked for, and anew after a start")
-  func always() async throws {
+  @Test("is handed out in smaller parts after a peer took its time")
+  func slowPeer() async throws {
     let store = try store(.always)
     put(store)
-    let always = try await stored(store)
-    for _ in 0..<2 { #expect(try await read(always.makeReader()).inFiles == 0) }
+    let reader = try await stored(store).makeReader()
+    guard case .file(let part)? = try await reader.nextOrFile() else {
+      Issue.record("nothing lies there")
+      return
+    }
+    #expect(part.count == 1 << 20)
+    reader.takeBack(part.count - 1000)
+    for count in [65_536 - 1000, 131_072, 262_144] {
+      guard case .file(let part)? = try await reader.nextOrFile() else {
+        Issue.record("nothing lies there")
+        return
+      }
+      // Whole blocks are looked at, so the first ends where one does.
+      #expect(part.count == count || part.count == count + 1000)
+    }
     store.shut()
-    let again = try self.store(.once)
-    let stored = try await stored(again)
-    #expect(try await read(stored.makeReader()).inFiles == 0)
-    #expect(try await read(stored.makeReader()).inFiles == body.count)
-    again.shut()
+  }
+
+  @Test("is looked at each time with always, and once since the start with once")
+  func eachTime() async throws {
+    for verify in [DiskVerification.once, .always] {
+      let store = try store(verify)
+      put(store)
+      let stored = try await stored(store)
+      #expect(try await read(stored.makeReader()).bytes == body)
+      let file = try Folder.open(folder.path + "/v1").file("1.segment", .changing)
+      try file.write([0xFF, 0x00, 0xFF, 0x00].span, at: 1_500_000)
+      if verify == .once {
+        // That is what it means.
+        #expect(try await read(stored.makeReader()).bytes != body)
+      } else {
+        await #expect(throws: BodyFailure.aborted) { _ = try await read(stored.makeReader()) }
+        #expect(store.statistics.damages == 1)
+      }
+      store.shut()
+      TemporaryFolder.remove(folder.path + "/v1")
+    }
+  }
+
+  @Test("whose file is cut ends there, and the process lives", arguments: [DiskVerification.once, .always])
+  func cut(verify: DiskVerification) async throws {
+    let store = try store(verify)
+    put(store)
+    let stored = try await stored(store)
+    #expect(try await read(stored.makeReader()).bytes == body)
+    let file = try Folder.open(folder.path + "/v1").file("1.segment", .changing)
+    try file.truncate(to: 1_500_000)
+    let reader = stored.makeReader()
+    var sent = 0
+    await #expect(throws: BodyFailure.aborted) {
+      while let next = try await reader.nextOrFile() {
+        if case .file(let part) = next { sent += part.count }
+        if case .slice(let slice) = next { sent += slice.count }
+      }
+    }
+    #expect(sent < 1_500_000)
+    store.shut()
+  }
+
+  @Test("a short one stays where it is for those who will not keep it in memory")
+  func short() async throws {
+    let store = try store(.always)
+    store.put("short", pattern(0..<100_000))
+    while store.statistics.queuedBytes > 0 { store.step() }
+    let key = store.key(bytes("short"))
+    guard case .packed(let slice)? = await store.lookup(key, now: 0)?.body else {
+      Issue.record("not packed")
+      return
+    }
+    #expect(slice.bytes == pattern(0..<100_000))
+    guard case .stored(let stored)? = await store.lookup(key, now: 0, copying: DiskStore.leastCopied)?.body
+    else {
+      Issue.record("not stored")
+      return
+    }
+    let found = try await read(try #require(await stored.opened()).makeReader())
+    #expect(found.bytes == pattern(0..<100_000) && found.inFiles == 100_000)
+    store.shut()
   }
 
   @Test("a damaged block is never sent from where it lies (C2)")

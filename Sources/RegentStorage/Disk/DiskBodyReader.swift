@@ -1,5 +1,5 @@
-// Reads a large body, some blocks at a time, and verifies each before it hands out any of it. It follows a body that
-// is still being written as far as that is on the disk.
+// Reads a large body, some blocks at a time, and verifies each before it hands out any of it; where they lie, if they may
+// be sent from there. It follows a body that is still being written as far as that is on the disk.
 
 public import RegentLoop
 import Synchronization
@@ -7,7 +7,7 @@ import Synchronization
 /// Bytes of a body, verified.
 public enum DiskBytes: Sendable {
   case slice(Slice)
-  /// Where they lie, in the page cache.
+  /// Where they lie, in the page cache: to be sent at once, or to be verified again.
   case file(FilePart)
 }
 
@@ -17,15 +17,23 @@ public final class DiskBodyReader: Sendable {
     case parts([DiskPart])
     case fill(DiskFill)
   }
+  /// The lead of one of the body's parts.
+  struct Lead: Sendable {
+    let number: Int
+    let lead: DiskLead
+    let bytes: Slice
+  }
   private struct Place: Sendable {
     var position: Int
     var index = 0
     /// The lead of the part that was read last.
-    var lead: (number: Int, lead: DiskLead, bytes: Slice)?
+    var lead: Lead?
     /// The block that was read into last, for the next read if nobody else has it any more.
     var spare: Block?
     /// The first bytes, where they were read before.
-    var opening: Slice?
+    var opening: DiskBytes?
+    /// How many bytes are handed out where they lie, at most.
+    var fileWindow = DiskFormat.inlineLimit
   }
   private enum Loaded: Sendable {
     case bytes(DiskLead, lead: Slice, Slice)
@@ -43,72 +51,129 @@ public final class DiskBodyReader: Sendable {
   static let window = 256 << 10
 
   init(
-    _ source: Source, _ range: Range<Int>, opening: Slice? = nil, entry: DiskEntry, core: DiskCore
+    _ source: Source, _ range: Range<Int>, lead: Lead? = nil, opening: DiskBytes? = nil, entry: DiskEntry,
+    core: DiskCore
   ) {
     (self.source, end, self.entry, self.core) = (source, range.upperBound, entry, core)
-    place = Lock(Place(position: range.lowerBound, opening: opening))
+    place = Lock(Place(position: range.lowerBound, lead: lead, opening: opening))
   }
 
   /// The next bytes; nil at the end. Damage and trouble end it with `.aborted`, after all that was good was read.
   public func next(upTo limit: Int = .max) async throws(BodyFailure) -> Slice? {
-    if let opening = opening(limit) { return opening }
+    if case .slice(let slice) = opening(limit) { return slice }
     let position = place.withLock { $0.position }
     guard position < end, let (number, part) = try await part(at: position) else { return nil }
     return try await read(position, number, part, limit)
   }
 
-  /// The next bytes, where they lie in a file if they may be sent from there: they are in the page cache, and were
-  /// verified since the start, which is enough with `verify` once.
-  public func nextOrFile(upTo limit: Int = .max) async throws(BodyFailure) -> DiskBytes? {
-    if let opening = opening(limit) { return .slice(opening) }
+  /// The next bytes, where they lie if they may be sent from there: they are in the page cache, and were verified there,
+  /// now or, with `verify` once, since the start.
+  public func nextOrFile() async throws(BodyFailure) -> DiskBytes? {
+    if let opening = opening(.max) { return opening }
     let position = place.withLock { $0.position }
     guard position < end, let (number, part) = try await part(at: position) else { return nil }
-    if core.options.verify == .once, let file = file(position, part, limit) {
-      place.withLock { $0.position += file.count }
+    if let file = file(position, number, part) {
+      place.withLock { place in
+        place.position += file.count
+        place.fileWindow = min(2 * place.fileWindow, DiskFormat.inlineLimit)
+      }
       core.figures.withLock { $0.fileBytes += file.count }
       return .file(file)
     }
-    return try await read(position, number, part, limit).map(DiskBytes.slice)
+    return try await read(position, number, part, .max).map(DiskBytes.slice)
   }
 
   /// The first bytes, once, if they are here.
-  private func opening(_ limit: Int) -> Slice? {
+  private func opening(_ limit: Int) -> DiskBytes? {
     place.withLock { place in
-      guard let opening = place.opening else { return nil }
-      let count = min(opening.count, limit)
-      place.opening = count < opening.count ? opening.dropping(count) : nil
-      place.position += count
-      return opening.first(count)
+      defer { place.opening = nil }
+      switch place.opening {
+      case .file(let part)? where part.count <= limit:
+        place.position += part.count
+        return place.opening
+      case .slice(let slice)?:
+        let count = min(slice.count, limit)
+        place.position += count
+        if count < slice.count { place.opening = .slice(slice.dropping(count)) }
+        return .slice(slice.first(count))
+      default: return nil
+      }
     }
   }
 
-  /// Whether the next bytes can be sent from where they lie.
-  var isAtFile: Bool {
-    guard core.options.verify == .once, case .parts(let parts) = source, let part = parts.first else {
-      return false
+  /// Takes back so many of the last bytes, as the peer took its time: they are verified again, and fewer at once.
+  public func takeBack(_ count: Int) {
+    guard count > 0 else { return }
+    place.withLock { place in
+      place.position -= count
+      place.fileWindow = DiskFormat.block
     }
-    return place.withLock { $0.position } == 0 && file(0, part, .max) != nil
   }
 
-  /// Takes back so many of the last bytes: they are handed out again.
-  public func takeBack(_ count: Int) { place.withLock { $0.position -= count } }
+  /// The lead of the part that was read last.
+  var lead: Lead? { place.withLock { $0.lead } }
 
-  private func file(_ position: Int, _ part: DiskPart, _ limit: Int) -> FilePart? {
+  // MARK: Where they lie
+
+  /// The bytes from a position on in their file; nil where they have to be read to know more.
+  private func file(_ position: Int, _ number: Int, _ part: DiskPart) -> FilePart? {
+    guard let (file, mapping) = part.segment.mapping(core.options.segmentSize) else { return nil }
     let from = position - part.start
-    let to = min(part.piece.count, end - part.start, from + min(limit, DiskFormat.inlineLimit))
+    let window = place.withLock { $0.fileWindow }
+    let to = min(part.piece.count, end - part.start, from + window)
     let blocks = from / DiskFormat.block..<(to + DiskFormat.block - 1) / DiskFormat.block
-    guard let file = part.segment.file.sendable,
-      let start = part.segment.verified.withLock({ $0.start(part.piece.position, blocks: blocks) }),
-      file.isResident(start + from..<start + to)
+    let known = part.segment.verified.withLock { $0.start(part.piece.position, blocks: blocks) }
+    guard let start = known ?? verifiedStart(number, part, blocks, mapping),
+      known == nil || mapping.isResident(start + from..<start + to)
     else { return nil }
     return FilePart(file: file, range: start + from..<start + to)
   }
+
+  /// Where in its file the body begins, if these blocks of it are in the page cache, and what was written.
+  private func verifiedStart(_ number: Int, _ part: DiskPart, _ blocks: Range<Int>, _ mapping: FileMapping)
+    -> Int?
+  {
+    guard let known = lead(number, part) else { return nil }
+    let lead = known.lead
+    let start = part.piece.position.offset + lead.count
+    let looked = lead.block(blocks.lowerBound).lowerBound..<lead.block(blocks.upperBound - 1).upperBound
+    guard mapping.isResident(start + looked.lowerBound..<start + looked.upperBound) else { return nil }
+    let isGood = known.bytes.withBytes { bytes in
+      blocks.allSatisfy { number in
+        let its = lead.block(number)
+        return mapping.checksum(of: start + its.lowerBound..<start + its.upperBound)
+          == lead.checksum(ofBlock: number, bytes)
+      }
+    }
+    guard isGood else { return nil }
+    if core.options.verify == .once { noteVerified(looked, part, lead) }
+    return start
+  }
+
+  /// The lead of a part, if it need not be waited for and is the right one.
+  private func lead(_ number: Int, _ part: DiskPart) -> Lead? {
+    if let known = lead, known.number == number { return known }
+    // Trouble is met again, and told of, by whoever then reads.
+    guard
+      case .lead(let lead, let bytes)? = try? part.segment.lead(
+        at: part.piece.position, count: Self.leadRead, waits: false),
+      lead.crc == part.piece.crc, lead.inlineCount == part.piece.count
+    else { return nil }
+    let known = Lead(number: number, lead: lead, bytes: bytes)
+    place.withLock { $0.lead = known }
+    return known
+  }
+
+  /// How much is read to have a part's lead.
+  private static let leadRead = 4096
+
+  // MARK: Through memory
 
   private func read(
     _ position: Int, _ number: Int, _ part: DiskPart, _ limit: Int
   ) async throws(BodyFailure) -> Slice? {
     let range = window(position, part, limit)
-    let known = place.withLock { $0.lead.flatMap { $0.number == number ? ($0.lead, $0.bytes) : nil } }
+    let known = place.withLock { $0.lead.flatMap { $0.number == number ? $0 : nil } }
     let block = emptyBlock(range.count)
     var loaded = load(part, range, known, block, waits: core.pool == nil)
     if case .blocked = loaded {
@@ -153,12 +218,12 @@ public final class DiskBodyReader: Sendable {
   }
 
   private func load(
-    _ part: DiskPart, _ range: Range<Int>, _ known: (DiskLead, Slice)?, _ block: Block, waits: Bool
+    _ part: DiskPart, _ range: Range<Int>, _ known: Lead?, _ block: Block, waits: Bool
   ) -> Loaded {
     do throws(SystemError) {
-      var (lead, bytes) = (known?.0, known?.1)
+      var (lead, bytes) = (known?.lead, known?.bytes)
       if known == nil {
-        switch try part.segment.lead(at: part.piece.position, count: 4096, waits: waits) {
+        switch try part.segment.lead(at: part.piece.position, count: Self.leadRead, waits: waits) {
         case .blocked: return .blocked
         case .damaged(let reason): return .damaged(reason)
         case .lead(let found, let slice): (lead, bytes) = (found, slice)
@@ -220,7 +285,7 @@ public final class DiskBodyReader: Sendable {
       let count = min(bytes.count - skipped, end - position, limit)
       place.withLock { place in
         place.position += count
-        place.lead = (number, lead, leadBytes)
+        place.lead = Lead(number: number, lead: lead, bytes: leadBytes)
         place.spare = bytes.block
       }
       return Slice(bytes.block, skipped..<skipped + count)

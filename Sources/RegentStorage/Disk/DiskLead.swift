@@ -125,7 +125,12 @@ extension DiskLead {
 
   /// Whether these are the bytes of the block, by the lead's checksum of it.
   func holds(_ bytes: Span<UInt8>, block: Int, lead: Span<UInt8>) -> Bool {
-    CRC32C.of(bytes) == lead.number(UInt32.self, at: blocksStart + 4 * block)
+    CRC32C.of(bytes) == checksum(ofBlock: block, lead)
+  }
+
+  /// What the lead says of a block.
+  func checksum(ofBlock block: Int, _ lead: Span<UInt8>) -> UInt32 {
+    lead.number(UInt32.self, at: blocksStart + 4 * block)
   }
 }
 

@@ -55,11 +55,14 @@ public struct DiskStoredBody: Sendable {
   let parts: [DiskPart]
   let entry: DiskEntry
   let core: DiskCore
-  /// Its first bytes, where they were read already.
-  private var opening: Slice?
+  /// The lead of a part, where it was read already, and the body's first bytes.
+  private var lead: DiskBodyReader.Lead?
+  private var opening: DiskBytes?
 
-  init(count: Int, parts: [DiskPart], entry: DiskEntry, core: DiskCore) {
-    (self.count, self.parts, self.entry, self.core) = (count, parts, entry, core)
+  init(
+    count: Int, parts: [DiskPart], lead: DiskBodyReader.Lead? = nil, entry: DiskEntry, core: DiskCore
+  ) {
+    (self.count, self.parts, self.lead, self.entry, self.core) = (count, parts, lead, entry, core)
   }
 
   /// A reader of a part of the body; of all of it, unless told otherwise.
@@ -68,20 +71,20 @@ public struct DiskStoredBody: Sendable {
     let range = range ?? 0..<count
     precondition(range.lowerBound >= 0 && range.upperBound <= count, "a reader stays within its body")
     return DiskBodyReader(
-      .parts(parts), range, opening: isWhole ? opening : nil, entry: entry, core: core)
+      .parts(parts), range, lead: lead, opening: isWhole ? opening : nil, entry: entry, core: core)
   }
 
-  /// The same body, whose first bytes were read and found good; nil where they could not be: then nothing was promised
-  /// yet to whoever asks for it.
+  /// The same body, whose first bytes were found good; nil where they could not be: then nothing was promised yet to
+  /// whoever asks for it.
   public func opened() async -> DiskStoredBody? {
     let reader = makeReader()
-    if reader.isAtFile { return self }
     var opened = self
     do throws(BodyFailure) {
-      opened.opening = try await reader.next()
+      opened.opening = try await reader.nextOrFile()
     } catch {
       return nil
     }
+    opened.lead = reader.lead
     return opened
   }
 }

@@ -10,9 +10,32 @@ final class DiskSegment: Sendable {
   let file: any DiskFile
   /// Which blocks of its bodies were found to be good.
   let verified = Lock(DiskVerified())
+  private enum Mapped: Sendable {
+    case not
+    case here(FileMapping)
+    case impossible
+  }
+  private let mapped = Lock(Mapped.not)
 
   init(number: UInt32, instance: UInt64, file: any DiskFile) {
     (self.number, self.instance, self.file) = (number, instance, file)
+  }
+
+  /// The file with its bytes as memory, where both can be had: so that what is verified there may be sent from it.
+  ///
+  /// - Parameter length: How long the file will be in the end.
+  func mapping(_ length: Int) -> (RandomFile, FileMapping)? {
+    guard let file = file.sendable else { return nil }
+    return mapped.withLock { mapped in
+      if case .not = mapped { mapped = FileMapping(file, count: length).map(Mapped.here) ?? .impossible }
+      if case .here(let mapping) = mapped { return (file, mapping) }
+      return nil
+    }
+  }
+
+  /// The mapping, if pages of it count as this process's memory.
+  var touchedMapping: FileMapping? {
+    mapped.withLock { if case .here(let mapping) = $0, mapping.isTouched { mapping } else { nil } }
   }
 }
 
@@ -65,6 +88,8 @@ private struct DiskSegmentTable: Sendable {
     return place < numbers.count && numbers[place] == number ? segments[place] : nil
   }
 
+  var touchedMappings: [FileMapping] { segments.compactMap(\.touchedMapping) }
+
   mutating func add(_ segment: DiskSegment) {
     remove(segment.number)
     let place = place(segment.number)
@@ -101,6 +126,13 @@ final class DiskSegments: Sendable {
   func add(_ segment: DiskSegment) { change { $0.add(segment) } }
   func remove(_ number: UInt32) { change { $0.remove(number) } }
   func removeAll() { change { $0 = DiskSegmentTable() } }
+
+  /// Has mappings not count as the process's memory any more, where they together may be longer than `limit` bytes.
+  func forgetMappings(over limit: Int) {
+    let touched = cells[0].table.withLock { $0.touchedMappings }
+    guard touched.reduce(0, { $0 + $1.count }) > limit else { return }
+    for mapping in touched { mapping.forget() }
+  }
   var numbers: [UInt32] { cells[0].table.withLock { $0.numbers } }
 
   private func change(_ body: (inout DiskSegmentTable) -> Void) {

@@ -11,6 +11,8 @@ private struct DiskQuery: Sendable {
   let now: Int64
   /// Whether the index knows of one place only.
   let isOnly: Bool
+  /// The longest record, in bytes, that is read whole.
+  let copying: Int
   let matches: @Sendable (Slice) -> Bool
 }
 
@@ -29,15 +31,18 @@ extension DiskStore {
   /// read, or not in time. Of several it is the last written one, unless `isBetter` says of another head (the first) that it
   /// is preferred to it (the second).
   ///
-  /// - Parameter now: Monotonic time in nanoseconds.
+  /// - Parameters:
+  ///   - now: Monotonic time in nanoseconds.
+  ///   - copying: The longest record, in bytes, whose body is read into memory; a longer one's stays where it is.
   public func lookup(
-    _ key: RecordKey, now: Int64, where matches: @escaping @Sendable (Slice) -> Bool = { _ in true },
+    _ key: RecordKey, now: Int64, copying: Int = DiskStore.mostCopied,
+    where matches: @escaping @Sendable (Slice) -> Bool = { _ in true },
     preferring isBetter: (Slice, Slice) -> Bool = { _, _ in false }
   ) async -> DiskRecord? {
     guard core.isReading else { return nil }
     let finds = core.index.finds(key.hash)
     guard case .one(let entry) = finds else {
-      let found = await records(of: finds, key, now, limit: Self.mostCompared, matches)
+      let found = await records(of: finds, key, now, limit: Self.mostCompared, copying, matches)
       let best = found.dropFirst().reduce(found.first) { best, record in
         best.map { isBetter(record.head, $0.head) ? record : $0 }
       }
@@ -45,7 +50,7 @@ extension DiskStore {
       return best
     }
     // Most often there is one, which is in the page cache: no list is made of it.
-    let query = DiskQuery(key: key, now: now, isOnly: true, matches: matches)
+    let query = DiskQuery(key: key, now: now, isOnly: true, copying: copying, matches: matches)
     var record: DiskRecord?
     switch look(entry, query, waits: core.pool == nil) {
     case .found(let found): record = found
@@ -67,16 +72,17 @@ extension DiskStore {
   ) async -> [DiskRecord] {
     guard core.isReading else { return [] }
     let finds = core.index.finds(key.hash)
-    return await records(of: finds, key, now, limit: limit, matches)
+    return await records(of: finds, key, now, limit: limit, Self.mostCopied, matches)
   }
 
   private func records(
-    of finds: DiskFinds, _ key: RecordKey, _ now: Int64, limit: Int,
+    of finds: DiskFinds, _ key: RecordKey, _ now: Int64, limit: Int, _ copying: Int,
     _ matches: @escaping @Sendable (Slice) -> Bool
   ) async -> [DiskRecord] {
     let entries = finds.entries
     guard !entries.isEmpty else { return [] }
-    let query = DiskQuery(key: key, now: now, isOnly: entries.count == 1, matches: matches)
+    let query = DiskQuery(
+      key: key, now: now, isOnly: entries.count == 1, copying: copying, matches: matches)
     let found = await search(entries, query, limit: limit)
     if found.isEmpty { core.index.countMiss(key.hash) }
     return found
@@ -114,10 +120,12 @@ extension DiskStore {
 
   // MARK: One place
 
-  /// The longest record, in bytes, that is read with one call, and handed out from memory.
-  static let wholeLimit = 256 << 10
+  /// The longest record, in bytes, that is ever read with one call, and handed out from memory.
+  public static let mostCopied = 256 << 10
+  /// A record of this many bytes is sooner copied than sent from where it lies.
+  public static let leastCopied = 16 << 10
   /// How much is read of a longer record at first, and of one of several of a key, of which most do not match.
-  private static let longRead = 16 << 10
+  private static let longRead = 4 << 10
   private static let headRead = 8 << 10
 
   private func look(_ entry: DiskEntry, _ query: DiskQuery, waits: Bool) -> DiskLook {
@@ -127,7 +135,7 @@ extension DiskStore {
     }
     let bound = entry.lengthBound
     let count =
-      query.isOnly ? (bound <= Self.wholeLimit ? bound : Self.longRead) : min(bound, Self.headRead)
+      query.isOnly ? (bound <= query.copying ? bound : Self.longRead) : min(bound, Self.headRead)
     do throws(SystemError) {
       switch try segment.lead(at: entry.position, count: count, waits: waits) {
       case .blocked: return .blocked
@@ -137,7 +145,7 @@ extension DiskStore {
         guard lead.keyCount == query.key.bytes.count, lead.variant == entry.variant,
           bytes.block.holds(query.key.bytes, at: lead.keyRange.lowerBound), query.matches(lead.head(bytes))
         else { return .other }
-        return try record(lead, bytes, entry, segment, waits)
+        return try record(lead, bytes, entry, segment, query, waits)
       }
     } catch {
       core.readFailed(error, query.now)
@@ -154,9 +162,10 @@ extension DiskStore {
   }
 
   private func record(
-    _ lead: DiskLead, _ bytes: Slice, _ entry: DiskEntry, _ segment: DiskSegment, _ waits: Bool
+    _ lead: DiskLead, _ bytes: Slice, _ entry: DiskEntry, _ segment: DiskSegment, _ query: DiskQuery,
+    _ waits: Bool
   ) throws(SystemError) -> DiskLook {
-    guard lead.pieceCount == 0, lead.recordCount <= Self.wholeLimit else {
+    guard lead.pieceCount == 0, lead.recordCount <= query.copying else {
       return stored(lead, bytes, entry, segment)
     }
     var bytes = bytes
@@ -184,7 +193,8 @@ extension DiskStore {
       parts.append(DiskPart(segment: its, piece: piece, start: parts.last?.end ?? 0))
     }
     guard parts.last?.end == lead.bodyCount else { return damaged(entry, "pieces") }
-    let body = DiskStoredBody(count: lead.bodyCount, parts: parts, entry: entry, core: core)
+    let known = lead.pieceCount == 0 ? DiskBodyReader.Lead(number: 0, lead: lead, bytes: bytes) : nil
+    let body = DiskStoredBody(count: lead.bodyCount, parts: parts, lead: known, entry: entry, core: core)
     return .found(DiskRecord(lead, bytes, entry, .stored(body)))
   }
 }

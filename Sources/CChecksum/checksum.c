@@ -1,0 +1,121 @@
+// CRC32C by the processor's instruction, and over a mapped file's bytes, which may go away while they are read.
+
+#include "checksum.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+
+static uint64_t regent_word(const uint8_t *at) {
+  uint64_t word;
+  memcpy(&word, at, 8);
+  return word;
+}
+
+#if defined(__x86_64__)
+
+typedef long long regent_pair __attribute__((vector_size(16)));
+#define REGENT_CRC __attribute__((target("sse4.2,pclmul")))
+
+// SSE4.2 (bit 20) and PCLMULQDQ (bit 1) of CPUID leaf 1, register ECX.
+int regent_crc32c_supported(void) {
+  unsigned a = 1, b, c = 0, d;
+  __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+  return (c >> 20 & 1) && (c >> 1 & 1);
+}
+
+REGENT_CRC static uint32_t regent_crc32c_serial(uint32_t crc, const uint8_t *at, size_t count) {
+  for (; count >= 8; at += 8, count -= 8) crc = (uint32_t)__builtin_ia32_crc32di(crc, regent_word(at));
+  for (; count; at++, count--) crc = __builtin_ia32_crc32qi(crc, *at);
+  return crc;
+}
+
+REGENT_CRC static uint64_t regent_carryless(uint32_t a, uint32_t b) {
+  regent_pair x = {(long long)a, 0}, y = {(long long)b, 0};
+  regent_pair product = (regent_pair)__builtin_ia32_pclmulqdq128(x, y, 0);
+  return (uint64_t)product[0];
+}
+
+// Three streams of `third` bytes at once, as the instruction takes three cycles and one may start in each; then the first
+// two are moved to where the third ends (Gopal et al., "Fast CRC Computation for iSCSI Polynomial Using CRC32 Instruction",
+// 2011). `once` and `twice` are x^(8 third - 33) and x^(16 third - 33) modulo the polynomial, reflected.
+REGENT_CRC static uint32_t regent_crc32c_three(
+  uint32_t crc, const uint8_t *at, size_t third, uint32_t once, uint32_t twice) {
+  uint64_t one = crc, two = 0, three = 0;
+  for (const uint8_t *end = at + third; at < end; at += 8) {
+    one = __builtin_ia32_crc32di(one, regent_word(at));
+    two = __builtin_ia32_crc32di(two, regent_word(at + third));
+    three = __builtin_ia32_crc32di(three, regent_word(at + 2 * third));
+  }
+  uint64_t moved = regent_carryless((uint32_t)one, twice) ^ regent_carryless((uint32_t)two, once);
+  return (uint32_t)three ^ (uint32_t)__builtin_ia32_crc32di(0, moved);
+}
+
+// What is verified comes from the page cache, and so mostly from memory and not from the processor's caches: short streams
+// are one run of lines for it, and what comes 4 KiB further on is asked for meanwhile.
+REGENT_CRC uint32_t regent_crc32c(uint32_t crc, const uint8_t *at, size_t count) {
+  enum { third = 256, whole = 3 * third, ahead = 4096 };
+  for (; count >= whole; at += whole, count -= whole) {
+    // Only a hint, which may go beyond the bytes.
+    for (size_t line = 0; line < whole; line += 64) __builtin_prefetch((const char *)at + ahead + line);
+    crc = regent_crc32c_three(crc, at, third, 0xb9e02b86u, 0xdd7e3b0cu);
+  }
+  return regent_crc32c_serial(crc, at, count);
+}
+
+#elif defined(__aarch64__)
+
+#include <sys/auxv.h>
+
+int regent_crc32c_supported(void) { return (getauxval(AT_HWCAP) >> 7) & 1; }
+
+__attribute__((target("crc"))) uint32_t regent_crc32c(uint32_t crc, const uint8_t *at, size_t count) {
+  for (; count >= 8; at += 8, count -= 8) crc = __builtin_arm_crc32cd(crc, regent_word(at));
+  for (; count; at++, count--) crc = __builtin_arm_crc32cb(crc, *at);
+  return crc;
+}
+
+#else
+
+int regent_crc32c_supported(void) { return 0; }
+uint32_t regent_crc32c(uint32_t crc, const uint8_t *at, size_t count) { return crc; }
+
+#endif
+
+// MARK: Bytes that may go away
+
+// A file that is cut, or a page that the device cannot read, is a SIGBUS for whoever reads the mapping. Where it is this
+// thread, in regent_crc32c_mapped, the reading ends; anywhere else it is what it was before.
+static __thread volatile sig_atomic_t is_reading;
+static __thread sigjmp_buf way_out;
+static struct sigaction others;
+
+static void bytes_are_gone(int signal, siginfo_t *info, void *context) {
+  (void)context;
+  if (is_reading) {
+    is_reading = 0;
+    siglongjmp(way_out, 1);
+  }
+  sigaction(SIGBUS, &others, 0);
+  // A fault comes again by itself; what somebody sent does not.
+  if (info->si_code <= 0) raise(signal);
+}
+
+int regent_guard_mappings(void) {
+  // Not blocked while it is handled: the way out restores no mask.
+  struct sigaction own = {.sa_sigaction = bytes_are_gone, .sa_flags = SA_SIGINFO | SA_NODEFER};
+  sigemptyset(&own.sa_mask);
+  return sigaction(SIGBUS, &own, &others);
+}
+
+int regent_crc32c_mapped(uint32_t *crc, const uint8_t *at, size_t count) {
+  if (sigsetjmp(way_out, 0)) return 0;
+  is_reading = 1;
+  atomic_signal_fence(memory_order_seq_cst);
+  uint32_t sum = regent_crc32c(UINT32_MAX, at, count);
+  atomic_signal_fence(memory_order_seq_cst);
+  is_reading = 0;
+  *crc = ~sum;
+  return 1;
+}
