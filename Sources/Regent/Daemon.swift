@@ -87,15 +87,18 @@ public enum Daemon {
     -> [[ListeningSocket]]
   {
     let backlog = Int32(clamping: configuration.limits.backlog)
-    let congestionControl = configuration.server.congestionControl
-    if let congestionControl { try ListeningSocket.check(congestionControl: congestionControl) }
+    let chosen = configuration.server.congestionControl
+    if let chosen { try ListeningSocket.check(congestionControl: chosen) }
     var sockets: [[ListeningSocket]] = []
     for address in configuration.server.listen {
       for bound in try address.socketAddresses() {
+        // Between two processes of one machine nothing has to be spared, and to pace large bodies from the disk, as BBR
+        // does, is half of what they cost. Reno is part of every kernel.
+        let isNear = configuration.disk.path != nil && bound.isLoopback
         do throws(SystemError) {
           sockets.append(
             try ListeningSocket.open(
-              bound, count: workers, backlog: backlog, congestionControl: congestionControl))
+              bound, count: workers, backlog: backlog, congestionControl: chosen ?? (isNear ? "reno" : nil)))
         } catch {
           if error.isMissingFamily, sockets.count + configuration.server.listen.count > 1 { continue }
           throw SystemError(call: "cannot listen on \(bound.description)", code: error.code)

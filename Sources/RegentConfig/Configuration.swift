@@ -32,7 +32,8 @@ extension Configuration {
     public var name = "regent"
     /// Whether a domain also answers below `/name/` at localhost.
     public var pathPrefixes = true
-    /// The algorithm that limits what is sent to TCP clients (tcp(7)); nil for the system's choice.
+    /// The algorithm that limits what is sent to TCP clients (tcp(7)). Nil stands for the system's choice, but
+    /// for Reno at addresses of this machine where there is a disk cache.
     public var congestionControl: String?
 
     public init() {}

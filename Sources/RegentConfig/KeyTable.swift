@@ -25,7 +25,7 @@ enum KeyTable {
       Key(
         "server.congestion-control", \.server.congestionControl,
         refusal: { ($0 ?? "").isToken ? nil : "a name is made of letters, digits and hyphens" },
-        "The algorithm that limits what is sent to TCP clients, as in tcp(7); the system's unless set."),
+        "The algorithm that limits what is sent to TCP clients, as in tcp(7)."),
 
       Key("limits.head", \.limits.head, in: size(1 << 10)...size(16 << 20), "The largest head of a message."),
       Key("limits.line", \.limits.line, in: size(256)...size(16 << 20), "The longest line of a head."),

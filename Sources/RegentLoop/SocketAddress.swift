@@ -44,6 +44,15 @@ public struct SocketAddress: Sendable, Equatable {
     return SocketAddress(bytes: changed, family: family, description: description)
   }
 
+  /// Whether it is an address that never leaves the machine (RFC 6890, RFC 4291 section 2.5.3).
+  public var isLoopback: Bool {
+    switch family {
+    case AF_INET: bytes[4] == 127
+    case AF_INET6: bytes[8..<23].allSatisfy { $0 == 0 } && bytes[23] == 1
+    default: false
+    }
+  }
+
   public var port: UInt16? { family == AF_UNIX ? nil : UInt16(bytes[2]) << 8 | UInt16(bytes[3]) }
 
   func withSocketAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {

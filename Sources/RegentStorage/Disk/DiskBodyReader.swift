@@ -108,6 +108,7 @@ public final class DiskBodyReader: Sendable {
       place.position -= count
       place.fileWindow = DiskFormat.block
     }
+    core.figures.withLock { $0.fileBytes -= count }
   }
 
   /// The lead of the part that was read last.
