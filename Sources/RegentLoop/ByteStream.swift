@@ -146,11 +146,10 @@ public enum Attempt: Sendable, Equatable {
 
   /// Waits until there is something to receive.
   // Unsafe: the continuation is resumed at once, or kept in its place, out of which whoever resumes it takes it.
-  // The form without isolation: the other one looks up the executor on which it is already before it waits.
   public func readable() async throws(StreamError) {
     if tls?.hasDecrypted == true { return }
     try outcome(
-      await unsafe _unsafeInheritExecutor_withUnsafeContinuation { continuation in
+      await unsafe withUnsafeContinuation { continuation in
         guard descriptor >= 0 else { return unsafe continuation.resume(returning: .closed) }
         unsafe precondition(reader == nil, "two tasks read one stream")
         unsafe reader = continuation
