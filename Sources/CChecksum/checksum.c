@@ -97,6 +97,8 @@ static void bytes_are_gone(int signal, siginfo_t *info, void *context) {
     is_reading = 0;
     siglongjmp(way_out, 1);
   }
+  // Memory that may be about to fail is no fault of anybody yet.
+  if (info->si_code == BUS_MCEERR_AO) return;
   sigaction(SIGBUS, &others, 0);
   // A fault comes again by itself; what somebody sent does not.
   if (info->si_code <= 0) raise(signal);

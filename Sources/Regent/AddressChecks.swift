@@ -36,7 +36,8 @@ final class AddressChecks {
       while !Task.isCancelled {
         let (checks, servers, balance) = bound.value
         for (index, server) in servers.enumerated() {
-          balance.checked(index, isWell: await checks.check(server, index, balance))
+          let isWell = await checks.check(server, index, balance)
+          if let isWell { balance.checked(index, isWell: isWell) }
         }
         await loop.sleep(for: interval)
       }
@@ -45,12 +46,16 @@ final class AddressChecks {
 
   func stop() { task?.cancel() }
 
-  private func check(_ server: OriginServer, _ index: Int, _ balance: OriginBalance) async -> Bool {
+  /// Whether an address answers well; nil where it was not asked, as this loop has all its connections to it in use.
+  private func check(_ server: OriginServer, _ index: Int, _ balance: OriginBalance) async -> Bool? {
     balance.checkBegan(index)
     let connection: OriginConnection
     do throws(Failure) { connection = try await server.connection(fresh: true, until: .max) } catch {
       balance.requestEnded(index)
-      return false
+      switch error {
+      case .overloaded, .connectionsExhausted: return nil
+      default: return false
+      }
     }
     defer { connection.close() }
     do throws(Failure) {

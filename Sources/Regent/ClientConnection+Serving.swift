@@ -320,12 +320,14 @@ extension ClientConnection {
         countSent(slice.count, timing)
         try await flush(&writer, &timing, [slice])
       case .file(let part):
+        let looked = loop.clock.now
         try await flush(&writer, &timing)
-        let sent = try await stream.write(part, stall: server.timeouts.writeStall)
+        // What was looked at too long ago is looked at again, and read by the pool if it would have to be waited for.
+        let isFresh = loop.clock.now &- looked < ByteStream.fileStaleness
+        let sent = isFresh ? try await stream.write(part, stall: server.timeouts.writeStall) : 0
         countSent(sent, timing)
         timing.transfer?.moved(sent)
-        // What would have to be waited for is read by the pool.
-        reader.takeBack(part.count - sent)
+        reader.sent(sent, of: part)
         turn += sent
       }
       guard turn >= Self.turn else { continue }

@@ -89,16 +89,14 @@ public enum Daemon {
     let backlog = Int32(clamping: configuration.limits.backlog)
     let chosen = configuration.server.congestionControl
     if let chosen { try ListeningSocket.check(congestionControl: chosen) }
+    let near = chosen ?? nearCongestionControl(configuration)
     var sockets: [[ListeningSocket]] = []
     for address in configuration.server.listen {
       for bound in try address.socketAddresses() {
-        // Between two processes of one machine nothing has to be spared, and to pace large bodies from the disk, as BBR
-        // does, is half of what they cost. Reno is part of every kernel.
-        let isNear = configuration.disk.path != nil && bound.isLoopback
         do throws(SystemError) {
           sockets.append(
             try ListeningSocket.open(
-              bound, count: workers, backlog: backlog, congestionControl: chosen ?? (isNear ? "reno" : nil)))
+              bound, count: workers, backlog: backlog, congestionControl: bound.isLoopback ? near : chosen))
         } catch {
           if error.isMissingFamily, sockets.count + configuration.server.listen.count > 1 { continue }
           throw SystemError(call: "cannot listen on \(bound.description)", code: error.code)
@@ -106,6 +104,14 @@ public enum Daemon {
       }
     }
     return sockets
+  }
+
+  /// Between two processes of one machine nothing has to be spared, and to pace large bodies from the disk, as BBR does, is
+  /// half of what they cost: there it is Reno, which is part of every kernel, unless that is kept from us.
+  private static func nearCongestionControl(_ configuration: Configuration) -> String? {
+    guard configuration.disk.path != nil else { return nil }
+    // What cannot be had is done without: nobody asked for it.
+    return (try? ListeningSocket.check(congestionControl: "reno")) == nil ? nil : "reno"
   }
 
   private static func build(

@@ -37,7 +37,7 @@ public final class DiskProvider: ResponseHandler {
     }
     var response = try stored.answer(to: request)
     // A damaged beginning is a miss; further on the connection could only be cut.
-    if case .file(let body) = response.body, request.method == .get, !request.routed.isConditional {
+    if case .file(let body) = response.body, request.method == .get, Self.isOpened(request) {
       guard let opened = await body.opened() else { throw Unhandled(.miss, mark: mark) }
       response.body = .file(opened)
     }
@@ -46,11 +46,18 @@ public final class DiskProvider: ResponseHandler {
     return response
   }
 
+  /// Whether the answer is the whole stored response.
+  private static func isOpened(_ request: Request) -> Bool {
+    !request.routed.isConditional && !request.fields.contains(.range)
+  }
+
   /// The stored response that a request selects.
   private func find(_ key: RecordKey, _ request: Request) async -> DiskRecord? {
     let routed = request.routed
-    // A cache before this one is given what is short enough to be kept in memory.
-    let copying = request.marks.nearest == nil ? DiskStore.leastCopied : DiskStore.mostCopied
+    // A cache before this one is given what is short enough to be kept in memory; and an answer of which it is not sure
+    // that it begins where the body does, has a short body verified before anything is promised.
+    let isKept = request.marks.nearest != nil
+    let copying = isKept || !Self.isOpened(request) ? DiskStore.copiedForKeeping : DiskStore.copiedForSending
     return await store.lookup(
       key, now: request.now, copying: copying, where: { RecordHead.selects($0, routed.head.fields) },
       preferring: RecordHead.isPreferred)

@@ -4,7 +4,6 @@
 import CChecksum
 import CLibevent
 import Glibc
-import Synchronization
 
 /// A file's bytes, mapped into memory to be verified there.
 // @unchecked: the mapping never changes while the object lives, and is read through guarded calls alone.
@@ -12,8 +11,6 @@ import Synchronization
   private let start: UnsafeRawPointer
   /// How many bytes are mapped; there may be fewer in the file, or more.
   public let count: Int
-  /// Whether pages were looked at since ``forget()``.
-  private let touched = Atomic<Bool>(false)
 
   private static let page = sysconf(Int32(_SC_PAGESIZE))
   /// Whether a file that goes away ends a reading, and not the process.
@@ -46,19 +43,8 @@ import Synchronization
   /// The CRC32C of these bytes; nil where they cannot all be read. What is not in the page cache is waited for.
   public func checksum(of range: Range<Int>) -> UInt32? {
     guard range.lowerBound >= 0, range.upperBound <= count else { return nil }
-    touched.store(true, ordering: .relaxed)
     var value: UInt32 = 0
     // Unsafe: reads within the mapping, by the first line; a page that is not there ends the call, and nothing else.
     return unsafe regent_crc32c_mapped(&value, start + range.lowerBound, range.count) != 0 ? value : nil
-  }
-
-  /// Whether pages may count as this process's memory.
-  public var isTouched: Bool { touched.load(ordering: .relaxed) }
-
-  /// Has the pages not count as this process's memory any more; they stay in the page cache.
-  public func forget() {
-    touched.store(false, ordering: .relaxed)
-    // Unsafe: a mapping that may only be read loses nothing: its pages are found again.
-    unsafe madvise(UnsafeMutableRawPointer(mutating: start), count, MADV_DONTNEED)
   }
 }

@@ -19,7 +19,7 @@ public struct FilePart: Sendable {
 
 extension ByteStream {
   /// After a wait of so many nanoseconds the page cache may hold something else: what was known of it is void.
-  private static let staleness: Int64 = 50_000_000
+  public static let fileStaleness: Int64 = 50_000_000
 
   /// Whether parts of files can be sent as they are: not where they have to be encrypted first.
   public var sendsFiles: Bool { tls == nil }
@@ -47,16 +47,16 @@ extension ByteStream {
   /// How many bytes were sent: all, or those before a wait of over 50 ms, after which the rest is to be looked at again.
   public func write(_ part: FilePart, stall: Duration) async throws(StreamError) -> Int {
     var rest = part
+    let begin = loop.clock.now
     while rest.count > 0 {
       switch send(rest) {
       case .bytes(let count):
         rest = rest.dropping(count)
       case .wouldBlock:
-        let begin = loop.clock.now
         setDeadline(in: stall)
         try await writable()
         setDeadline(nil)
-        guard loop.clock.now &- begin < Self.staleness else { return part.count - rest.count }
+        guard loop.clock.now &- begin < Self.fileStaleness else { return part.count - rest.count }
       case .end: throw .closed
       case .failed(let error): throw error
       }

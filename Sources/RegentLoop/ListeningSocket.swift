@@ -90,7 +90,7 @@ public struct ListeningSocket: Sendable {
     let result = unsafe name.withUnsafeBytes {
       unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_CONGESTION, $0.baseAddress, socklen_t($0.count))
     }
-    _ = try SystemError.check("congestion control \"\(congestionControl)\"", result)
+    _ = try SystemError.check("cannot use congestion control \"\(congestionControl)\"", result)
   }
 
   private static func localAddress(_ descriptor: Int32, of asked: SocketAddress) -> SocketAddress {

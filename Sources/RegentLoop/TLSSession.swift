@@ -30,6 +30,7 @@ import Glibc
   /// Goes as far with the handshake as it can without waiting.
   func advanceHandshake() throws(StreamError) -> Want {
     ERR_clear_error()
+    if outer != nil { errno = 0 }
     let result = unsafe SSL_do_handshake(ssl)
     if result == 1 { return .nothing }
     let code = errno

@@ -87,34 +87,4 @@ struct FileMappingTests {
       #expect(mapping.isResident(range) == isReady, "\(range)")
     }
   }
-
-  @Test("counts as the process's memory until it is forgotten, and can be read after that")
-  func forgetting() throws {
-    // Nothing but a hole: its pages come into the page cache as zeros.
-    let (file, count) = (try Folder.open(folder.path + "/mapped").file("large", .making), 32 << 20)
-    try file.truncate(to: count)
-    let mapping = try #require(FileMapping(file, count: count))
-    #expect(!mapping.isTouched)
-    let sum = try #require(mapping.checksum(of: 0..<count))
-    #expect(mapping.isTouched)
-    let before = try Self.residentFileBytes()
-    mapping.forget()
-    #expect(!mapping.isTouched)
-    // Other tests map and forget meanwhile, but not that much.
-    #expect(try Self.residentFileBytes() < before - count / 2)
-    #expect(mapping.checksum(of: 0..<count) == sum)
-  }
-
-  /// How much of files counts as this process's memory (proc(5)).
-  private static func residentFileBytes() throws -> Int {
-    let descriptor = unsafe open("/proc/self/status", O_RDONLY | O_CLOEXEC)
-    defer { close(descriptor) }
-    var text = [UInt8](repeating: 0, count: 8192)
-    let count = unsafe read(descriptor, &text, text.count)
-    let line = String(decoding: text.prefix(max(0, count)), as: UTF8.self).split(separator: "\n")
-      .first { $0.hasPrefix("RssFile:") }
-    return 1024
-      * (try #require(
-        line?.split(whereSeparator: { " \t".contains($0) }).dropFirst().first.flatMap { Int($0) }))
-  }
 }

@@ -71,6 +71,16 @@ struct LifeTests {
     try expectRefusal(port: stage.daemon.port)
   }
 
+  @Test("a congestion control that the kernel does not have is one sentence and a failure")
+  func unknownCongestionControl() throws {
+    let told = try regent(
+      "serve", "--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:9", "--set",
+      "server.congestion-control=nothing-such")
+    #expect(told.exit != .status(0))
+    #expect(told.errors.contains("cannot use congestion control \"nothing-such\""), "\(told.errors)")
+    #expect(told.errors.split(separator: "\n").count == 1, "\(told.errors)")
+  }
+
   private func expectRefusal(port: UInt16) throws {
     let second = try regent("serve", "--listen", "127.0.0.1:\(port)", "--upstream", "http://127.0.0.1:9")
     #expect(second.exit != .status(0))

@@ -60,7 +60,7 @@ public final class DiskBodyReader: Sendable {
 
   /// The next bytes; nil at the end. Damage and trouble end it with `.aborted`, after all that was good was read.
   public func next(upTo limit: Int = .max) async throws(BodyFailure) -> Slice? {
-    if case .slice(let slice) = opening(limit) { return slice }
+    if let opening = openingSlice(limit) { return opening }
     let position = place.withLock { $0.position }
     guard position < end, let (number, part) = try await part(at: position) else { return nil }
     return try await read(position, number, part, limit)
@@ -69,7 +69,8 @@ public final class DiskBodyReader: Sendable {
   /// The next bytes, where they lie if they may be sent from there: they are in the page cache, and were verified there,
   /// now or, with `verify` once, since the start.
   public func nextOrFile() async throws(BodyFailure) -> DiskBytes? {
-    if let opening = opening(.max) { return opening }
+    if let opening = openingFile() { return .file(opening) }
+    if let opening = openingSlice(.max) { return .slice(opening) }
     let position = place.withLock { $0.position }
     guard position < end, let (number, part) = try await part(at: position) else { return nil }
     if let file = file(position, number, part) {
@@ -77,38 +78,45 @@ public final class DiskBodyReader: Sendable {
         place.position += file.count
         place.fileWindow = min(2 * place.fileWindow, DiskFormat.inlineLimit)
       }
-      core.figures.withLock { $0.fileBytes += file.count }
       return .file(file)
     }
     return try await read(position, number, part, .max).map(DiskBytes.slice)
   }
 
-  /// The first bytes, once, if they are here.
-  private func opening(_ limit: Int) -> DiskBytes? {
+  /// The first bytes, once, if they are in memory.
+  private func openingSlice(_ limit: Int) -> Slice? {
     place.withLock { place in
-      defer { place.opening = nil }
-      switch place.opening {
-      case .file(let part)? where part.count <= limit:
-        place.position += part.count
-        return place.opening
-      case .slice(let slice)?:
-        let count = min(slice.count, limit)
-        place.position += count
-        if count < slice.count { place.opening = .slice(slice.dropping(count)) }
-        return .slice(slice.first(count))
-      default: return nil
+      guard case .slice(let slice)? = place.opening else {
+        // Where they lie is of no use to whoever must have them in memory: nothing of it is counted.
+        place.opening = nil
+        return nil
       }
+      let count = min(slice.count, limit)
+      place.opening = count < slice.count ? .slice(slice.dropping(count)) : nil
+      place.position += count
+      return slice.first(count)
     }
   }
 
-  /// Takes back so many of the last bytes, as the peer took its time: they are verified again, and fewer at once.
-  public func takeBack(_ count: Int) {
-    guard count > 0 else { return }
+  /// The first bytes, once, if they were verified where they lie.
+  private func openingFile() -> FilePart? {
     place.withLock { place in
-      place.position -= count
+      guard case .file(let part)? = place.opening else { return nil }
+      place.opening = nil
+      place.position += part.count
+      return part
+    }
+  }
+
+  /// Counts what was sent of the last bytes that were handed out where they lie, and takes back the rest, as the peer took
+  /// its time: that is verified again, and less at once.
+  public func sent(_ count: Int, of part: FilePart) {
+    core.figures.withLock { $0.fileBytes += count }
+    guard count < part.count else { return }
+    place.withLock { place in
+      place.position -= part.count - count
       place.fileWindow = DiskFormat.block
     }
-    core.figures.withLock { $0.fileBytes -= count }
   }
 
   /// The lead of the part that was read last.
@@ -120,14 +128,17 @@ public final class DiskBodyReader: Sendable {
   private func file(_ position: Int, _ number: Int, _ part: DiskPart) -> FilePart? {
     guard let (file, mapping) = part.segment.mapping(core.options.segmentSize) else { return nil }
     let from = position - part.start
-    let window = place.withLock { $0.fileWindow }
-    let to = min(part.piece.count, end - part.start, from + window)
+    // Whole blocks are looked at, so it ends where one does.
+    let window = from / DiskFormat.block * DiskFormat.block + place.withLock { $0.fileWindow }
+    let to = min(part.piece.count, end - part.start, window)
     let blocks = from / DiskFormat.block..<(to + DiskFormat.block - 1) / DiskFormat.block
-    let known = part.segment.verified.withLock { $0.start(part.piece.position, blocks: blocks) }
-    guard let start = known ?? verifiedStart(number, part, blocks, mapping),
-      known == nil || mapping.isResident(start + from..<start + to)
-    else { return nil }
-    return FilePart(file: file, range: start + from..<start + to)
+    if let start = part.segment.verified.withLock({ $0.start(part.piece.position, blocks: blocks) }) {
+      let range = start + from..<start + to
+      return mapping.isResident(range) ? FilePart(file: file, range: range) : nil
+    }
+    return verifiedStart(number, part, blocks, mapping).map {
+      FilePart(file: file, range: $0 + from..<$0 + to)
+    }
   }
 
   /// Where in its file the body begins, if these blocks of it are in the page cache, and what was written.

@@ -17,14 +17,14 @@ extension DiskEngine {
     if writing != nil { continueSnapshot() }
   }
 
-  /// So many bytes of segments may count as the process's memory, as parts of the page cache that it looked at, for longer
-  /// than a second.
+  /// So many bytes of segments may be mapped for longer than a second: what was looked at of them counts as the process's
+  /// memory, though it is the page cache's.
   private static let mostMapped = 256 << 20
 
   /// Notices that the directory was removed: nothing that is written there would be found again.
   private mutating func probe() {
     lastProbe = now
-    core.segments.forgetMappings(over: Self.mostMapped)
+    core.segments.unmap(over: Self.mostMapped)
     guard !device.isPresent else { return }
     core.writeFailed(SystemError(call: "open", code: 2), now)
     forgetAll()

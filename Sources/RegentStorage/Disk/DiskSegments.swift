@@ -33,9 +33,18 @@ final class DiskSegment: Sendable {
     }
   }
 
-  /// The mapping, if pages of it count as this process's memory.
-  var touchedMapping: FileMapping? {
-    mapped.withLock { if case .here(let mapping) = $0, mapping.isTouched { mapping } else { nil } }
+  /// How many bytes are mapped.
+  var mappedCount: Int { mapped.withLock { if case .here(let mapping) = $0 { mapping.count } else { 0 } } }
+
+  /// Lets the mapping go as soon as nobody reads it; who comes next has another one.
+  func unmap() {
+    // Let go of after the lock: the last reference asks the kernel.
+    let last = mapped.withLock { mapped in
+      guard case .here(let mapping) = mapped else { return nil as FileMapping? }
+      mapped = .not
+      return mapping
+    }
+    _ = last?.count
   }
 }
 
@@ -71,7 +80,7 @@ struct DiskVerified: Sendable {
 /// Segments in the order of their numbers.
 private struct DiskSegmentTable: Sendable {
   private(set) var numbers: [UInt32] = []
-  private var segments: [DiskSegment] = []
+  private(set) var segments: [DiskSegment] = []
 
   /// The first place with no lesser number.
   private func place(_ number: UInt32) -> Int {
@@ -87,8 +96,6 @@ private struct DiskSegmentTable: Sendable {
     let place = place(number)
     return place < numbers.count && numbers[place] == number ? segments[place] : nil
   }
-
-  var touchedMappings: [FileMapping] { segments.compactMap(\.touchedMapping) }
 
   mutating func add(_ segment: DiskSegment) {
     remove(segment.number)
@@ -127,11 +134,11 @@ final class DiskSegments: Sendable {
   func remove(_ number: UInt32) { change { $0.remove(number) } }
   func removeAll() { change { $0 = DiskSegmentTable() } }
 
-  /// Has mappings not count as the process's memory any more, where they together may be longer than `limit` bytes.
-  func forgetMappings(over limit: Int) {
-    let touched = cells[0].table.withLock { $0.touchedMappings }
-    guard touched.reduce(0, { $0 + $1.count }) > limit else { return }
-    for mapping in touched { mapping.forget() }
+  /// Lets all mappings go where they are longer than `limit` bytes together.
+  func unmap(over limit: Int) {
+    let all = cells[0].table.withLock { $0.segments }
+    guard all.reduce(0, { $0 + $1.mappedCount }) > limit else { return }
+    for segment in all { segment.unmap() }
   }
   var numbers: [UInt32] { cells[0].table.withLock { $0.numbers } }
 

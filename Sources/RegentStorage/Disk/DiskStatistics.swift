@@ -35,7 +35,7 @@ public struct DiskStatistics: Sendable, Equatable {
   public var writeErrors = 0
   /// Reads that had to wait for the disk.
   public var slowReads = 0
-  /// Bytes that were handed out as parts of files, to be sent from where they lie.
+  /// Bytes that were sent from where they lie in a file.
   public var fileBytes = 0
   /// What was given up as it would have waited too long: lookups, reads of bodies, and bodies to be stored.
   public var timeouts = 0

@@ -35,7 +35,7 @@ extension DiskStore {
   ///   - now: Monotonic time in nanoseconds.
   ///   - copying: The longest record, in bytes, whose body is read into memory; a longer one's stays where it is.
   public func lookup(
-    _ key: RecordKey, now: Int64, copying: Int = DiskStore.mostCopied,
+    _ key: RecordKey, now: Int64, copying: Int = DiskStore.copiedForKeeping,
     where matches: @escaping @Sendable (Slice) -> Bool = { _ in true },
     preferring isBetter: (Slice, Slice) -> Bool = { _, _ in false }
   ) async -> DiskRecord? {
@@ -72,7 +72,7 @@ extension DiskStore {
   ) async -> [DiskRecord] {
     guard core.isReading else { return [] }
     let finds = core.index.finds(key.hash)
-    return await records(of: finds, key, now, limit: limit, Self.mostCopied, matches)
+    return await records(of: finds, key, now, limit: limit, Self.copiedForKeeping, matches)
   }
 
   private func records(
@@ -120,10 +120,10 @@ extension DiskStore {
 
   // MARK: One place
 
-  /// The longest record, in bytes, that is ever read with one call, and handed out from memory.
-  public static let mostCopied = 256 << 10
-  /// A record of this many bytes is sooner copied than sent from where it lies.
-  public static let leastCopied = 16 << 10
+  /// The longest record, in bytes, that is read with one call into memory for those who may keep it there.
+  public static let copiedForKeeping = 256 << 10
+  /// The longest record, in bytes, that is sooner copied than sent from where it lies.
+  public static let copiedForSending = 16 << 10
   /// How much is read of a longer record at first, and of one of several of a key, of which most do not match.
   private static let longRead = 4 << 10
   private static let headRead = 8 << 10
