@@ -16,6 +16,11 @@ struct UpstreamAddressTests {
     return (domains?["many"] as? [String: Any])?["addresses"] as? [String: [String: Int]] ?? [:]
   }
 
+  private func refused(_ daemon: Daemon) throws -> Int {
+    let origins = try daemon.stats()["origins"] as? [String: Any]
+    return try #require(origins?["refused"] as? Int)
+  }
+
   @Test("requests are spread by weight, each with its address's own Host")
   func spread() throws {
     let origins = try (0..<2).map { number in
@@ -126,6 +131,31 @@ struct UpstreamAddressTests {
     #expect(origins[0].count("/a") == asked)
     isWell.update { $0 = true }
     #expect(try eventually { try daemon.get("/a").text == "0" })
+  }
+
+  @Test("a check for which there is no free connection says nothing of the address")
+  func unchecked() throws {
+    let release = Shared(false)
+    let origins = try (0..<2).map { number in
+      try Origin { request, connection in
+        if request.target == "/health" { return try connection.answer(204, ["Connection: close"]) }
+        if request.target == "/long" { _ = eventually { release.value } }
+        try connection.answer(200, Self.uncached, "\(number)")
+      }
+    }
+    let daemon = try Daemon.start(
+      config: config(origins.map(\.url), "health-path = '/health'\nhealth-interval = '50ms'"), workers: 1,
+      set: ["limits.origin-connections=1", "limits.origin-waiting=0", "timeouts.origin-wait=50ms"])
+    let clients = try (0..<2).map { _ in try daemon.connect() }
+    for client in clients { try client.request("GET", "/long") }
+    #expect(eventually { origins.allSatisfy { $0.count("/long") == 1 } })
+    let counts = origins.map { $0.count("/health") }
+    let before = try refused(daemon)
+    #expect(try eventually { try refused(daemon) >= before + 4 })
+    #expect(try addresses(daemon).values.allSatisfy { $0["out-of-turn"] == 0 })
+    #expect(origins.map { $0.count("/health") } == counts)
+    release.update { $0 = true }
+    #expect(try Set(clients.map { try $0.response().text }) == ["0", "1"])
   }
 
   @Test("an origin behind a Unix socket", arguments: ["", ":/base"])
