@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <ucontext.h>
 
 static uint64_t regent_word(const uint8_t *at) {
   uint64_t word;
@@ -92,9 +93,10 @@ static __thread sigjmp_buf way_out;
 static struct sigaction others;
 
 static void bytes_are_gone(int signal, siginfo_t *info, void *context) {
-  (void)context;
   if (is_reading) {
     is_reading = 0;
+    // The way out leads around the return from this handler, which would set the mask back.
+    pthread_sigmask(SIG_SETMASK, &((ucontext_t *)context)->uc_sigmask, 0);
     siglongjmp(way_out, 1);
   }
   // Memory that may be about to fail is no fault of anybody yet.
@@ -105,7 +107,6 @@ static void bytes_are_gone(int signal, siginfo_t *info, void *context) {
 }
 
 int regent_guard_mappings(void) {
-  // Not blocked while it is handled: the way out restores no mask.
   struct sigaction own = {.sa_sigaction = bytes_are_gone, .sa_flags = SA_SIGINFO | SA_NODEFER};
   sigemptyset(&own.sa_mask);
   return sigaction(SIGBUS, &own, &others);
