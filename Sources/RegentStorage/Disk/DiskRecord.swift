@@ -49,20 +49,23 @@ public enum DiskBody: Sendable {
 }
 
 /// A body that lies in one or more records.
-public struct DiskStoredBody: Sendable {
+// A class: a response holds it by reference, and one without it is no larger for it.
+public final class DiskStoredBody: Sendable {
   /// The length in bytes.
   public let count: Int
   let parts: [DiskPart]
   let entry: DiskEntry
   let core: DiskCore
   /// The lead of a part, where it was read already, and the body's first bytes.
-  private var lead: DiskBodyReader.Lead?
-  private var opening: DiskBytes?
+  private let lead: DiskBodyReader.Lead?
+  private let opening: DiskBytes?
 
   init(
-    count: Int, parts: [DiskPart], lead: DiskBodyReader.Lead? = nil, entry: DiskEntry, core: DiskCore
+    count: Int, parts: [DiskPart], lead: DiskBodyReader.Lead? = nil, opening: DiskBytes? = nil,
+    entry: DiskEntry, core: DiskCore
   ) {
-    (self.count, self.parts, self.lead, self.entry, self.core) = (count, parts, lead, entry, core)
+    (self.count, self.parts, self.entry, self.core) = (count, parts, entry, core)
+    (self.lead, self.opening) = (lead, opening)
   }
 
   /// A reader of a part of the body; of all of it, unless told otherwise.
@@ -78,14 +81,13 @@ public struct DiskStoredBody: Sendable {
   /// whoever asks for it.
   public func opened() async -> DiskStoredBody? {
     let reader = makeReader()
-    var opened = self
     do throws(BodyFailure) {
-      opened.opening = try await reader.nextOrFile()
+      let opening = try await reader.nextOrFile()
+      return DiskStoredBody(
+        count: count, parts: parts, lead: reader.lead, opening: opening, entry: entry, core: core)
     } catch {
       return nil
     }
-    opened.lead = reader.lead
-    return opened
   }
 }
 
