@@ -320,11 +320,9 @@ extension ClientConnection {
         countSent(slice.count, timing)
         try await flush(&writer, &timing, [slice])
       case .file(let part):
-        let looked = loop.clock.now
         try await flush(&writer, &timing)
         // What was looked at too long ago is looked at again, and read by the pool if it would have to be waited for.
-        let isFresh = loop.clock.now &- looked < ByteStream.fileStaleness
-        let sent = isFresh ? try await stream.write(part, stall: server.timeouts.writeStall) : 0
+        let sent = try await stream.write(part, stall: server.timeouts.writeStall)
         countSent(sent, timing)
         timing.transfer?.moved(sent)
         reader.sent(sent, of: part)

@@ -4,23 +4,32 @@
 import CLibevent
 import Glibc
 
-/// Some bytes of a file, to be sent from where they lie.
+/// Some bytes of a file that were looked at, to be sent from where they lie. Made on a loop.
 public struct FilePart: Sendable {
   public let file: RandomFile
-  public let range: Range<Int>
+  public private(set) var range: Range<Int>
+  /// When it was looked at, in monotonic nanoseconds.
+  private let looked: Int64
   public var count: Int { range.count }
 
-  public init(file: RandomFile, range: Range<Int>) { (self.file, self.range) = (file, range) }
+  public init(file: RandomFile, range: Range<Int>) {
+    (self.file, self.range) = (file, range)
+    looked = EventLoop.current?.clock.now ?? .min
+  }
 
   func dropping(_ count: Int) -> FilePart {
-    FilePart(file: file, range: range.lowerBound + count..<range.upperBound)
+    var rest = self
+    rest.range = range.lowerBound + count..<range.upperBound
+    return rest
   }
+
+  /// After so many nanoseconds the page cache may hold something else: what was known of it is void.
+  private static let staleness: Int64 = 50_000_000
+
+  func isStale(_ now: Int64) -> Bool { looked == .min || now &- looked >= Self.staleness }
 }
 
 extension ByteStream {
-  /// After a wait of so many nanoseconds the page cache may hold something else: what was known of it is void.
-  public static let fileStaleness: Int64 = 50_000_000
-
   /// Whether parts of files can be sent as they are: not where they have to be encrypted first.
   public var sendsFiles: Bool { tls == nil }
 
@@ -44,11 +53,10 @@ extension ByteStream {
   }
 
   /// Sends a part of a file that is in the page cache; waits, at most `stall` at a time, while the peer does not take it.
-  /// How many bytes were sent: all, or those before a wait of over 50 ms, after which the rest is to be looked at again.
+  /// How many bytes were sent: all, or those until 50 ms after it was looked at: the rest is to be looked at again.
   public func write(_ part: FilePart, stall: Duration) async throws(StreamError) -> Int {
     var rest = part
-    let begin = loop.clock.now
-    while rest.count > 0 {
+    while rest.count > 0, !rest.isStale(loop.clock.now) {
       switch send(rest) {
       case .bytes(let count):
         rest = rest.dropping(count)
@@ -56,11 +64,10 @@ extension ByteStream {
         setDeadline(in: stall)
         try await writable()
         setDeadline(nil)
-        guard loop.clock.now &- begin < Self.fileStaleness else { return part.count - rest.count }
       case .end: throw .closed
       case .failed(let error): throw error
       }
     }
-    return part.count
+    return part.count - rest.count
   }
 }
