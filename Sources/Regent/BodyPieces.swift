@@ -12,7 +12,7 @@ public struct BodyPieces: Sendable {
     /// Some offsets of another body, which may still arrive.
     case stream(BodyStream, Range<Int>)
     /// Some offsets of a body on the disk.
-    case file(DiskStoredBody, Range<Int>)
+    case file(DiskRecord, Range<Int>)
 
     var count: Int {
       switch self {
@@ -36,7 +36,7 @@ public struct BodyPieces: Sendable {
     case .stream(let stream):
       guard let count = body.count else { return nil }
       append(.stream(stream, 0..<count))
-    case .file(let body): append(.file(body, 0..<body.count))
+    case .file(let record): append(.file(record, 0..<record.bodyCount))
     case .composed(let pieces): self = pieces
     }
   }
@@ -104,8 +104,8 @@ extension BodyPieces.Piece {
       return .slice(Slice(slice.block, start + range.lowerBound..<start + range.upperBound))
     case .stream(let stream, let own):
       return .stream(stream, own.lowerBound + range.lowerBound..<own.lowerBound + range.upperBound)
-    case .file(let body, let own):
-      return .file(body, own.lowerBound + range.lowerBound..<own.lowerBound + range.upperBound)
+    case .file(let record, let own):
+      return .file(record, own.lowerBound + range.lowerBound..<own.lowerBound + range.upperBound)
     }
   }
 }
@@ -129,7 +129,7 @@ struct OpenPieces {
     for piece in closed.pieces {
       switch piece {
       case .slice(let slice): pieces.append(.slice(slice))
-      case .file(let body, let range): pieces.append(.file(body.makeReader(range)))
+      case .file(let record, let range): pieces.append(.file(record.makeReader(range)))
       case .stream(let stream, let range):
         // One reader for what it can reach by going on: a second one of a body that arrives would hold it back.
         let reader = last.flatMap { $0.stream === stream && $0.end <= range.lowerBound ? $0.reader : nil }

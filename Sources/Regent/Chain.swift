@@ -84,7 +84,10 @@ public final class Chain: Sendable {
       request.routed.refusal == nil, request.candidate == nil
     else { return nil }
     do throws(Unhandled) {
-      guard let response = try first.provider.performAtOnce(request) else { return nil }
+      guard let response = try first.provider.performAtOnce(request) else {
+        word = .waits
+        return nil
+      }
       request.meters.providers[0].answered.add(1)
       if response.revalidation != nil { revalidate(behind: response, request, from: 0) }
       return response
@@ -129,6 +132,8 @@ public final class Chain: Sendable {
   /// What a provider says that has no response.
   enum Word {
     case none
+    /// It has one, or finds out, but not at once.
+    case waits
     case unhandled(Unhandled)
     case failed(any Error)
 
@@ -139,8 +144,10 @@ public final class Chain: Sendable {
   @inline(__always)
   private func ask(_ link: Link, _ request: Request, _ word: inout Word) async -> Response? {
     if case .unhandled = word { return nil }
+    var asksAtOnce = link.upstream == nil
+    if case .waits = word { (asksAtOnce, word) = (false, .none) }
     do throws(Unhandled) {
-      if link.upstream == nil, let response = try link.provider.performAtOnce(request) { return response }
+      if asksAtOnce, let response = try link.provider.performAtOnce(request) { return response }
     } catch {
       word = .unhandled(error)
       return nil

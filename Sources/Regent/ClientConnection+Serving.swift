@@ -197,7 +197,7 @@ extension ClientConnection {
       return .nothing
     case .stream(let stream):
       return .stream(response.seat ?? stream.makeReader(), chunked: ending == .chunked)
-    case .file(let body): return .file(body.makeReader(), total: body.count)
+    case .file(let record): return .file(record.makeReader(), total: record.bodyCount)
     case .composed(let pieces): return .pieces(OpenPieces(pieces))
     }
   }
@@ -220,8 +220,8 @@ extension ClientConnection {
       timing.transfer = Transfer(.download, request, total: pieces?.count, on: loop)
       try await send(pieces, &writer, &timing)
     case .file(let reader, let total):
-      timing.transfer = Transfer(.download, request, total: total, on: loop)
-      try await send(reader, &writer, &timing)
+      if total >= Transfer.large { timing.transfer = Transfer(.download, request, total: total, on: loop) }
+      try await send(reader, of: request, total: total, &writer, &timing)
     }
     timing.transfer?.end()
     timing.transfer = nil
@@ -309,20 +309,28 @@ extension ClientConnection {
     }
   }
 
-  /// Sends what a reader has of a body on the disk.
-  private func send(_ reader: DiskBodyReader, _ writer: inout MessageWriter, _ timing: inout Timing)
-    async throws
-  {
+  /// Sends what a reader has of a body on the disk. A short one that comes with its request is listed as a transfer once it waits.
+  private func send(
+    _ reader: DiskBodyReader, of request: Request? = nil, total: Int? = nil, _ writer: inout MessageWriter,
+    _ timing: inout Timing
+  ) async throws {
     var turn = 0
     while let bytes = try await stream.sendsFiles ? reader.nextOrFile() : reader.next().map(DiskBytes.slice) {
       switch bytes {
       case .slice(let slice):
+        // It was read, or is encrypted: that is slow enough.
+        timing.transfer = timing.transfer ?? request.map { Transfer(.download, $0, total: total, on: loop) }
         countSent(slice.count, timing)
         try await flush(&writer, &timing, [slice])
       case .file(let part):
-        try await flush(&writer, &timing)
+        try await flush(&writer, &timing, isFollowed: true)
         // What was looked at too long ago is looked at again, and read by the pool if it would have to be waited for.
-        let sent = try await stream.write(part, stall: server.timeouts.writeStall)
+        var sent = stream.writeAtOnce(part)
+        if sent < part.count {
+          timing.transfer = timing.transfer ?? request.map { Transfer(.download, $0, total: total, on: loop) }
+          timing.transfer?.waits()
+          sent = try await stream.write(part, from: sent, stall: server.timeouts.writeStall)
+        }
         countSent(sent, timing)
         timing.transfer?.moved(sent)
         reader.sent(sent, of: part)
@@ -361,12 +369,15 @@ extension ClientConnection {
   }
 
   private func flush(
-    _ writer: inout MessageWriter, _ timing: inout Timing, _ slices: [Slice] = [], from sent: Int? = nil
+    _ writer: inout MessageWriter, _ timing: inout Timing, _ slices: [Slice] = [], from sent: Int? = nil,
+    isFollowed: Bool = false
   ) async throws {
     if !writer.bytes.isEmpty || !slices.isEmpty {
       let total = slices.reduce(writer.bytes.count) { $0 + $1.count }
       var done = sent ?? 0
-      if sent == nil, case .bytes(let count) = stream.send(writer.bytes, then: slices, skipping: 0) {
+      if sent == nil,
+        case .bytes(let count) = stream.send(writer.bytes, then: slices, skipping: 0, isFollowed: isFollowed)
+      {
         done = count
       }
       if done < total {

@@ -28,6 +28,7 @@ extension DiskStatistics {
     json.value("write-errors", writeErrors)
     json.value("slow-reads", slowReads)
     json.value("file-bytes", fileBytes)
+    json.value("file-verified-bytes", verifiedBytes)
     json.value("timeouts", timeouts)
     json.value("stuck-reads", stuckReads)
     json.value("queued-bytes", queuedBytes)

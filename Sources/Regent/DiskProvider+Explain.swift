@@ -13,7 +13,7 @@ extension DiskProvider: Explainer {
     let explained = ExplainedRecords(
       records.map { record in
         ExplainedRecord(
-          head: record.head, bodyCount: record.body.count,
+          head: record.head, bodyCount: record.bodyCount,
           fields: { .stored(shared: nil, own: $0.lines) }, parts: { _ in nil })
       })
     var (lines, answers) = explained.explain(request)

@@ -20,14 +20,69 @@ public final class DiskProvider: ResponseHandler {
 
   // MARK: Answering
 
+  public func performAtOnce(_ request: Request) throws(Unhandled) -> Response? {
+    let (key, mark) = try look(for: request)
+    let record: DiskRecord?
+    do throws(DiskBlocked) {
+      let selecting = request.routed.head.fields
+      record = try store.lookupAtOnce(
+        key, now: request.now, copying: Self.copying(for: request),
+        where: { RecordHead.selects($0, selecting) }, preferring: { RecordHead.isPreferred($0, to: $1) })
+    } catch {
+      return nil
+    }
+    guard let record else {
+      // What is stored for others is told of, and that may have to be read.
+      guard !store.holds(key) else { return nil }
+      store.count(nil, for: key)
+      throw Unhandled(.uriMiss, mark: mark)
+    }
+    let response = try answer(request, record, key, mark)
+    guard !Self.isOpened(request) || record.openAtOnce() else { return nil }
+    store.count(record, for: key)
+    return response
+  }
+
   public func perform(_ request: Request) async throws -> Response {
+    let (key, mark) = try look(for: request)
+    guard let record = await find(key, request) else {
+      store.count(nil, for: key)
+      throw await unselected(key, mark, request)
+    }
+    let response = try answer(request, record, key, mark)
+    // A damaged beginning is a miss; further on the connection could only be cut.
+    var isThere = true
+    if Self.isOpened(request) { isThere = await record.open() }
+    store.count(isThere ? record : nil, for: key)
+    guard isThere else { throw Unhandled(.miss, mark: mark) }
+    return response
+  }
+
+  /// The key under which a request may find something, and what was removed before it looks.
+  private func look(for request: Request) throws(Unhandled) -> (RecordKey, RemovalMark) {
     let key = store.key(request.key.bytes)
     let mark = store.mark(key)
     guard request.method == .get || request.method == .head else { throw Unhandled(.method, mark: mark) }
     guard mayKeep(request) else { throw Unhandled(.bypass) }
-    guard let record = await find(key, request), let head = RecordHead(record.head) else {
-      throw await unselected(key, mark, request)
+    return (key, mark)
+  }
+
+  /// The answer that a record is, not counted yet. One that is none was found all the same.
+  private func answer(
+    _ request: Request, _ record: DiskRecord, _ key: RecordKey, _ mark: RemovalMark
+  ) throws(Unhandled) -> Response {
+    do throws(Unhandled) {
+      return try answer(request, record, mark)
+    } catch {
+      store.count(record, for: key)
+      throw error
     }
+  }
+
+  private func answer(
+    _ request: Request, _ record: DiskRecord, _ mark: RemovalMark
+  ) throws(Unhandled) -> Response {
+    guard let head = RecordHead(record.head) else { throw Unhandled(.miss, mark: mark) }
     let stored = StoredResponse(
       metadata: head.metadata, fields: .stored(shared: nil, own: head.lines), body: record.responseBody,
       mark: mark, detail: .disk, source: record)
@@ -36,31 +91,36 @@ public final class DiskProvider: ResponseHandler {
       throw Unhandled(because: .clockWentBack, candidate: stored.candidate)
     }
     var response = try stored.answer(to: request)
-    // A damaged beginning is a miss; further on the connection could only be cut.
-    if case .file(let body) = response.body, request.method == .get, Self.isOpened(request) {
-      guard let opened = await body.opened() else { throw Unhandled(.miss, mark: mark) }
-      response.body = .file(opened)
-    }
     // The caches before this one may keep what this one had: so the rules said when it came here.
     response.storability = .store
     return response
   }
 
-  /// Whether the answer is the whole stored response.
+  /// Whether the answer is the whole stored response, and its body to be sent.
   private static func isOpened(_ request: Request) -> Bool {
+    request.method == .get && isWhole(request)
+  }
+
+  /// Whether the answer is the whole stored response.
+  private static func isWhole(_ request: Request) -> Bool {
     !request.routed.isConditional && !request.fields.contains(.range)
+  }
+
+  /// The longest record that is read into memory. A cache before this one is given what is short enough to be kept there;
+  /// and an answer of which it is not sure that it begins where the body does, has a short body verified before anything
+  /// is promised.
+  private static func copying(for request: Request) -> Int {
+    request.marks.nearest != nil || !isWhole(request)
+      ? DiskStore.copiedForKeeping : DiskStore.copiedForSending
   }
 
   /// The stored response that a request selects.
   private func find(_ key: RecordKey, _ request: Request) async -> DiskRecord? {
     let routed = request.routed
-    // A cache before this one is given what is short enough to be kept in memory; and an answer of which it is not sure
-    // that it begins where the body does, has a short body verified before anything is promised.
-    let isKept = request.marks.nearest != nil
-    let copying = isKept || !Self.isOpened(request) ? DiskStore.copiedForKeeping : DiskStore.copiedForSending
     return await store.lookup(
-      key, now: request.now, copying: copying, where: { RecordHead.selects($0, routed.head.fields) },
-      preferring: RecordHead.isPreferred)
+      key, now: request.now, copying: Self.copying(for: request),
+      where: { RecordHead.selects($0, routed.head.fields) },
+      preferring: { RecordHead.isPreferred($0, to: $1) })
   }
 
   /// Whether this cache has anything to do with a request. What is one client's own stays in memory.
@@ -161,11 +221,11 @@ public final class DiskProvider: ResponseHandler {
   private func confirm(_ response: Response, _ request: Request) async -> Bool {
     guard response.storability.keeps, let metadata = response.metadata else { return false }
     let key = store.key(request.key.bytes)
-    // Most often it is the one that went along as a candidate, and need not be read again.
+    // Where it is the one that went along as a candidate, it need not be read again.
     var confirmed = request.candidate(confirmedBy: response.fields.parsed)?.source
     if confirmed == nil { confirmed = await find(key, request) }
     guard let record = confirmed, let old = RecordHead(record.head),
-      record.body.count == response.body.count,
+      record.bodyCount == response.body.count,
       Self.isSame(.stored(shared: nil, own: old.lines), response.fields),
       let (head, variant) = Self.head(of: response, metadata, request), variant == record.variant
     else { return false }
@@ -227,9 +287,7 @@ extension DiskProvider {
 extension DiskRecord {
   /// The stored body as a response's.
   fileprivate var responseBody: ResponseBody {
-    switch body {
-    case .packed(let slice): slice.count == 0 ? .empty : .whole(slice)
-    case .stored(let body): .file(body)
-    }
+    guard let body else { return .file(self) }
+    return body.count == 0 ? .empty : .whole(body)
   }
 }

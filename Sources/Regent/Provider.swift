@@ -13,8 +13,8 @@ public protocol Provider: Sendable {
   /// Any other error ends the walk, unless something stale may be served instead.
   func perform(_ request: Request) async throws -> Response
 
-  /// The same without waiting; nil where it would have to wait, and ``perform(_:)`` is to be asked. Only whoever answers
-  /// from memory needs an implementation of its own: it spares each request a suspension.
+  /// The same without waiting; nil where it would have to wait, and ``perform(_:)`` is to be asked. Whoever
+  /// seldom has to wait has an implementation of its own: it spares each request a suspension.
   func performAtOnce(_ request: Request) throws(Unhandled) -> Response?
 }
 

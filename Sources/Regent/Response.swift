@@ -120,7 +120,7 @@ public enum ResponseBody: Sendable {
   case whole(Slice)
   case stream(BodyStream)
   /// On the disk, and read as it is sent.
-  case file(DiskStoredBody)
+  case file(DiskRecord)
   /// Put together from others.
   case composed(BodyPieces)
 
@@ -140,7 +140,7 @@ public enum ResponseBody: Sendable {
     case .empty: 0
     case .whole(let slice): slice.count
     case .stream(let stream): stream.isWhole ? stream.total : stream.expected
-    case .file(let body): body.count
+    case .file(let record): record.bodyCount
     case .composed(let pieces): pieces.count
     }
   }

@@ -6,6 +6,10 @@ import Glibc
 extension ByteStream {
   /// How much one task may move before the loop's other events have their turn.
   private static let turn = 1 << 20
+  /// A closed peer is an error and never a signal, whatever the process does with SIGPIPE.
+  private static let plain = Int32(MSG_NOSIGNAL)
+  /// MSG_MORE, which Glibc's module does not show as a number.
+  private static let more: Int32 = 0x8000
 
   // MARK: Receiving
 
@@ -51,20 +55,23 @@ extension ByteStream {
   // MARK: Sending
 
   /// Sends what the kernel takes of `bytes` and then `slices`, but for their first `skipped` bytes, without waiting.
-  public func send(_ bytes: borrowing [UInt8], then slices: borrowing [Slice], skipping skipped: Int)
-    -> Attempt
-  {
+  /// Where more follows at once, the kernel may wait for it to fill its segment; TLS makes a record of what there is.
+  public func send(
+    _ bytes: borrowing [UInt8], then slices: borrowing [Slice], skipping skipped: Int,
+    isFollowed: Bool = false
+  ) -> Attempt {
     guard descriptor >= 0 else { return .failed(.closed) }
     let attempt: Attempt
+    let flags = isFollowed ? Self.plain | Self.more : Self.plain
     if slices.isEmpty || tls != nil && skipped < bytes.count {
       // Unsafe: the array lends its bytes for this one write; a `skipped` beyond them traps in the slicing.
       attempt = unsafe bytes.withUnsafeBufferPointer { all in
-        unsafe attemptWrite(UnsafeBufferPointer(rebasing: all[skipped...]))
+        unsafe attemptWrite(UnsafeBufferPointer(rebasing: all[skipped...]), flags)
       }
     } else if tls != nil {
       attempt = sendOne(of: slices, skipping: skipped - bytes.count)
     } else {
-      attempt = vectoredWrite(bytes, slices, skipped)
+      attempt = vectoredWrite(bytes, slices, skipped, flags)
     }
     if case .bytes(let count) = attempt { sentCount &+= count }
     return attempt
@@ -80,11 +87,11 @@ extension ByteStream {
   }
 
   // Unsafe: writes what the caller lends, and keeps nothing of it.
-  private func attemptWrite(_ bytes: UnsafeBufferPointer<UInt8>) -> Attempt {
+  private func attemptWrite(_ bytes: UnsafeBufferPointer<UInt8>, _ flags: Int32 = plain) -> Attempt {
     guard let start = bytes.baseAddress, bytes.count > 0 else { return .bytes(0) }
     if let tls { return unsafe tls.write(start, bytes.count) }
     while true {
-      let result = unsafe Glibc.send(descriptor, start, bytes.count, Int32(MSG_NOSIGNAL))
+      let result = unsafe Glibc.send(descriptor, start, bytes.count, flags)
       if result >= 0 { return .bytes(result) }
       if errno == EAGAIN { return .wouldBlock }
       if errno != EINTR { return .failed(.system(SystemError(call: "write", code: errno))) }
@@ -108,9 +115,9 @@ extension ByteStream {
     return .bytes(0)
   }
 
-  private func vectoredWrite(_ bytes: borrowing [UInt8], _ slices: borrowing [Slice], _ skipped: Int)
-    -> Attempt
-  {
+  private func vectoredWrite(
+    _ bytes: borrowing [UInt8], _ slices: borrowing [Slice], _ skipped: Int, _ flags: Int32
+  ) -> Attempt {
     // Unsafe: the vector lives for the call, and the blocks are kept alive by `slices`.
     unsafe bytes.withUnsafeBufferPointer { head in
       unsafe withUnsafeTemporaryAllocation(of: iovec.self, capacity: 64) { vector in
@@ -135,8 +142,8 @@ extension ByteStream {
         unsafe message.msg_iov = vector.baseAddress
         unsafe message.msg_iovlen = filled
         while true {
-          // As `writev`, but a closed peer is an error and never a signal, whatever the process does with SIGPIPE.
-          let result = unsafe sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
+          // As `writev`, but with flags.
+          let result = unsafe sendmsg(descriptor, &message, flags)
           if result >= 0 { return .bytes(result) }
           if errno == EAGAIN { return .wouldBlock }
           if errno != EINTR { return .failed(.system(SystemError(call: "sendmsg", code: errno))) }

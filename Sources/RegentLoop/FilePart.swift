@@ -1,10 +1,10 @@
 // Parts of files that are sent from the page cache, without coming into the process. A loop must not wait for a disk, nor
-// send what nobody verified: so a part is looked at before it is sent, and again after each long wait for the peer.
+// send what nobody verified: so a part is sent only for a moment after it was looked at.
 
 import CLibevent
 import Glibc
 
-/// Some bytes of a file that were looked at, to be sent from where they lie. Made on a loop.
+/// Some bytes of a file that were looked at, to be sent from where they lie.
 public struct FilePart: Sendable {
   public let file: RandomFile
   public private(set) var range: Range<Int>
@@ -12,9 +12,8 @@ public struct FilePart: Sendable {
   private let looked: Int64
   public var count: Int { range.count }
 
-  public init(file: RandomFile, range: Range<Int>) {
-    (self.file, self.range) = (file, range)
-    looked = EventLoop.current?.clock.now ?? .min
+  public init(file: RandomFile, range: Range<Int>, looked: Int64) {
+    (self.file, self.range, self.looked) = (file, range, looked)
   }
 
   func dropping(_ count: Int) -> FilePart {
@@ -24,9 +23,9 @@ public struct FilePart: Sendable {
   }
 
   /// After so many nanoseconds the page cache may hold something else: what was known of it is void.
-  private static let staleness: Int64 = 50_000_000
+  public static let freshness: Int64 = 100_000_000
 
-  func isStale(_ now: Int64) -> Bool { looked == .min || now &- looked >= Self.staleness }
+  func isStale(_ now: Int64) -> Bool { now &- looked >= Self.freshness }
 }
 
 extension ByteStream {
@@ -52,10 +51,17 @@ extension ByteStream {
     }
   }
 
+  /// Sends what the kernel takes of a part of a file that is in the page cache, without waiting: how many bytes. None where it was
+  /// looked at too long ago, and where there is trouble, which ``write(_:from:stall:)`` meets again.
+  public func writeAtOnce(_ part: FilePart) -> Int {
+    guard !part.isStale(loop.clock.now), case .bytes(let count) = send(part) else { return 0 }
+    return count
+  }
+
   /// Sends a part of a file that is in the page cache; waits, at most `stall` at a time, while the peer does not take it.
-  /// How many bytes were sent: all, or those until 50 ms after it was looked at: the rest is to be looked at again.
-  public func write(_ part: FilePart, stall: Duration) async throws(StreamError) -> Int {
-    var rest = part
+  /// How many bytes were sent: all, or those until 100 ms after it was looked at: the rest is to be looked at again.
+  public func write(_ part: FilePart, from sent: Int = 0, stall: Duration) async throws(StreamError) -> Int {
+    var rest = part.dropping(sent)
     while rest.count > 0, !rest.isStale(loop.clock.now) {
       switch send(rest) {
       case .bytes(let count):

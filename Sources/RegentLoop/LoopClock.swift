@@ -20,6 +20,9 @@ public struct LoopClock: Sendable {
     return clock.refreshed()
   }
 
+  /// The clocks of the loop that this thread runs, or, on another thread, now.
+  public static var current: LoopClock { EventLoop.current?.clock ?? read() }
+
   /// The monotonic time so much later; the last there is where that is beyond it.
   public func time(in duration: Duration) -> Int64 { time(after: duration.nanoseconds) }
 

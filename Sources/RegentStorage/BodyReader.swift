@@ -126,7 +126,7 @@ public final class BodyReader: Sendable {
         return (position, disk.reader)
       }
       let range = position..<stretch.part.end
-      let reader = DiskBodyReader(.parts([stretch.part]), range, entry: .empty, core: stretch.core)
+      let reader = DiskBodyReader(.part(stretch.part, stretch.core), range)
       place.disk = (stretch.part, reader, position)
       return (position, reader)
     }

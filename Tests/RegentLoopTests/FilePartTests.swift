@@ -29,12 +29,30 @@ struct FilePartTests {
         }
         var sent = 0
         while sent < range.count {
-          let part = FilePart(file: file, range: range.lowerBound + sent..<range.upperBound)
+          let part = FilePart(
+            file: file, range: range.lowerBound + sent..<range.upperBound, looked: loop.clock.now)
           sent += try await one.write(part, stall: .seconds(30))
         }
         #expect(one.sent == range.count)
         let received = try await reading.value
         #expect(received == Array(pattern(Self.count)[range]))
+      }
+    }
+  }
+
+  @Test("that was looked at too long ago is not sent")
+  func stale() async throws {
+    try await onLoop { [file] loop in
+      try await withConnection(on: loop) { one, other in
+        let stale = FilePart(file: file, range: 0..<100, looked: loop.clock.now - FilePart.freshness)
+        #expect(one.writeAtOnce(stale) == 0)
+        let none = try await one.write(stale, stall: .seconds(30))
+        #expect(none == 0 && one.sent == 0)
+        let fresh = FilePart(file: file, range: 0..<100, looked: loop.clock.now)
+        #expect(one.writeAtOnce(fresh) == 100)
+        let all = try await one.write(fresh, from: 100, stall: .seconds(30))
+        let received = try await read(100, from: other)
+        #expect(all == 100 && received == Array(pattern(100)))
       }
     }
   }
@@ -45,12 +63,13 @@ struct FilePartTests {
     try await onLoop { [file] loop in
       try await withConnection(on: loop) { one, other in
         await #expect(throws: StreamError.system(SystemError(call: "sendfile", code: EIO))) {
-          _ = try await one.write(FilePart(file: file, range: 900..<2000), stall: .seconds(30))
+          _ = try await one.write(
+            FilePart(file: file, range: 900..<2000, looked: loop.clock.now), stall: .seconds(30))
         }
         #expect(one.sent == 100)
         let received = try await read(100, from: other)
         #expect(received == Array(pattern(1000)[900...]))
-        #expect(one.send(FilePart(file: file, range: 5..<5)) == .bytes(0))
+        #expect(one.send(FilePart(file: file, range: 5..<5, looked: 0)) == .bytes(0))
       }
     }
   }

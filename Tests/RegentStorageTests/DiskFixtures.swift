@@ -45,7 +45,9 @@ extension DiskStore {
   }
 
   func get(_ name: String, at now: Int64 = 0) async -> (head: String, body: [UInt8]?)? {
-    guard let record = await lookup(key(bytes(name)), now: now) else { return nil }
+    let found = await lookup(key(bytes(name)), now: now)
+    count(found, for: key(bytes(name)))
+    guard let record = found else { return nil }
     return (text(record.head), await record.allBytes())
   }
 }
@@ -53,10 +55,7 @@ extension DiskStore {
 extension DiskRecord {
   /// The whole body; nil where it could not be read to its end.
   func allBytes() async -> [UInt8]? {
-    switch body {
-    case .packed(let slice): return slice.bytes
-    case .stored(let stored): return await stored.makeReader().allBytes()
-    }
+    if let body { body.bytes } else { await makeReader().allBytes() }
   }
 }
 

@@ -21,7 +21,7 @@ import Testing
     #expect(byTable.value == expected)
   }
 
-  @Test("the instruction, its interleaved streams and the tables agree, in one run or in pieces")
+  @Test("the instructions, wide and in interleaved streams, and the tables agree, in one run or in pieces")
   func checksumsAgree() {
     var random = SeededGenerator(state: 32)
     let content = pattern(0..<80_000)
@@ -29,12 +29,26 @@ import Testing
       let start = Int.random(in: 0..<1000, using: &random)
       let end = Int.random(in: start...content.count, using: &random)
       let cut = Int.random(in: start...end, using: &random)
-      var (pieces, table) = (CRC32C(), CRC32C())
+      var (pieces, words, table) = (CRC32C(), CRC32C(), CRC32C())
       pieces.update(content.span.extracting(start..<cut))
       pieces.update(content.span.extracting(cut..<end))
       table.updateByTable(content.span.extracting(start..<min(end, start + 2000)))
+      words.updateByWords(content.span.extracting(start..<cut))
+      words.updateByWords(content.span.extracting(cut..<end))
       #expect(pieces.value == castagnoli(content[start..<end]))
+      #expect(words.value == pieces.value)
       #expect(table.value == castagnoli(content[start..<min(end, start + 2000)]))
+    }
+  }
+
+  @Test("every length up to four steps of the widest instruction is right, wherever it begins")
+  func checksumLengths() {
+    let content = pattern(7..<1400)
+    for count in 0...1100 {
+      let start = count % 67
+      #expect(
+        CRC32C.of(content.span.extracting(start..<start + count))
+          == castagnoli(content[start..<start + count]))
     }
   }
 

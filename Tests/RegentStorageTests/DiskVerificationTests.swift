@@ -23,10 +23,15 @@ struct DiskVerificationTests {
     while store.statistics.queuedBytes > 0 { store.step() }
   }
 
-  private func stored(_ store: DiskStore) async throws -> DiskStoredBody {
+  private func stored(_ store: DiskStore) async throws -> DiskRecord {
     let record = try #require(await store.lookup(store.key(bytes("big")), now: 0))
-    guard case .stored(let stored) = record.body else { throw SystemError(call: "packed", code: 0) }
-    return stored
+    #expect(record.body == nil, "a large body is in memory")
+    return record
+  }
+
+  /// What was seen is not to be sent any more.
+  private func forget() async throws {
+    try await Task.sleep(for: .nanoseconds(FilePart.freshness + 1_000_000))
   }
 
   /// The bytes of a reader, and how many of them came as parts of files.
@@ -57,15 +62,17 @@ struct DiskVerificationTests {
       #expect(found.bytes == Array(body[range]) && found.inFiles == range.count)
       #expect(store.statistics.fileBytes - before == range.count)
     }
-    let opened = try #require(await stored.opened())
-    let all = try await read(opened.makeReader())
+    #expect(await stored.open())
+    let all = try await read(stored.makeReader())
     #expect(all.bytes == body && all.inFiles == body.count)
     // What was found good where it lies is read all the same by whoever must have it in memory.
-    let reader = opened.makeReader()
+    #expect(await stored.open())
+    let reader = stored.makeReader()
     var bytes: [UInt8] = []
     while let slice = try await reader.next() { slice.copy(onto: &bytes) }
     #expect(bytes == body)
-    let some = opened.makeReader()
+    #expect(await stored.open())
+    let some = stored.makeReader()
     bytes = []
     while let slice = try await some.next(upTo: 100_000) { slice.copy(onto: &bytes) }
     #expect(bytes == body)
@@ -95,8 +102,8 @@ struct DiskVerificationTests {
     store.shut()
   }
 
-  @Test("is looked at each time with always, and once since the start with once")
-  func eachTime() async throws {
+  @Test("is looked at again after a moment with always, and once since the start with once")
+  func again() async throws {
     for verify in [DiskVerification.once, .always] {
       let store = try store(verify)
       put(store)
@@ -104,6 +111,7 @@ struct DiskVerificationTests {
       #expect(try await read(stored.makeReader()).bytes == body)
       let file = try Folder.open(folder.path + "/v1").file("1.segment", .changing)
       try file.write([0xFF, 0x00, 0xFF, 0x00].span, at: 1_500_000)
+      try await forget()
       if verify == .once {
         // That is what it means.
         #expect(try await read(stored.makeReader()).bytes != body)
@@ -124,6 +132,7 @@ struct DiskVerificationTests {
     #expect(try await read(stored.makeReader()).bytes == body)
     let file = try Folder.open(folder.path + "/v1").file("1.segment", .changing)
     try file.truncate(to: 1_500_000)
+    try await forget()
     let reader = stored.makeReader()
     var sent = 0
     await #expect(throws: BodyFailure.aborted) {
@@ -142,19 +151,61 @@ struct DiskVerificationTests {
     store.put("short", pattern(0..<100_000))
     while store.statistics.queuedBytes > 0 { store.step() }
     let key = store.key(bytes("short"))
-    guard case .packed(let slice)? = await store.lookup(key, now: 0)?.body else {
-      Issue.record("not packed")
-      return
-    }
-    #expect(slice.bytes == pattern(0..<100_000))
-    guard
-      case .stored(let stored)? = await store.lookup(key, now: 0, copying: DiskStore.copiedForSending)?.body
-    else {
-      Issue.record("not stored")
-      return
-    }
-    let found = try await read(try #require(await stored.opened()).makeReader())
+    #expect(await store.lookup(key, now: 0)?.body?.bytes == pattern(0..<100_000))
+    let record = try #require(await store.lookup(key, now: 0, copying: DiskStore.copiedForSending))
+    #expect(record.body == nil)
+    #expect(await record.open())
+    let found = try await read(record.makeReader())
     #expect(found.bytes == pattern(0..<100_000) && found.inFiles == 100_000)
+    store.shut()
+  }
+
+  @Test("is looked at by one of those who ask in the same moment, and its record read by one")
+  func shared() async throws {
+    let store = try store(.always)
+    store.put("short", pattern(0..<100_000), head: "head")
+    while store.statistics.queuedBytes > 0 { store.step() }
+    let key = store.key(bytes("short"))
+    for round in 1...3 {
+      for _ in 0..<10 {
+        let now = LoopClock.read().now
+        let record = try #require(
+          try store.lookupAtOnce(key, now: now, copying: DiskStore.copiedForSending) { text($0) == "head" })
+        #expect(record.openAtOnce())
+        let found = try await read(record.makeReader())
+        #expect(found.bytes == pattern(0..<100_000) && found.inFiles == 100_000)
+        #expect(
+          try store.lookupAtOnce(key, now: now, copying: DiskStore.copiedForSending) { _ in false } == nil)
+      }
+      #expect(store.statistics.verifiedBytes >= round * 100_000)
+      #expect(store.statistics.verifiedBytes <= round * 500_000, "ten readers looked for themselves")
+      try await forget()
+    }
+    // What was removed is not found, however lately it was seen.
+    let now = LoopClock.read().now
+    _ = try store.lookupAtOnce(key, now: now, copying: DiskStore.copiedForSending)?.openAtOnce()
+    store.invalidate(key)
+    #expect(try store.lookupAtOnce(key, now: now, copying: DiskStore.copiedForSending) == nil)
+    store.shut()
+  }
+
+  @Test("a body in several pieces is opened without waiting, too, and opening it counts nothing")
+  func opened() async throws {
+    let store = try store(.always)
+    put(store)
+    let key = store.key(bytes("big"))
+    let found = try store.lookupAtOnce(key, now: 0)
+    let record = try #require(found)
+    #expect(record.openAtOnce())
+    guard case .file(let part)? = try await record.makeReader().nextOrFile() else {
+      Issue.record("nothing lies there")
+      return
+    }
+    #expect(part.count == 1 << 20)
+    #expect(store.statistics.hits == 0 && store.statistics.misses == 0)
+    store.count(record, for: key)
+    store.count(nil, for: key)
+    #expect(store.statistics.hits == 1 && store.statistics.misses == 1)
     store.shut()
   }
 

@@ -39,6 +39,19 @@ struct DiskTests {
     #expect(again.isHit && !again.cacheStatus.contains("detail=disk") && second.serves("/a/1000", again))
   }
 
+  @Test(
+    "what the disk answers is a hit of it, once, and what it does not have a miss",
+    arguments: [1000, 100_000, 5_000_000])
+  func counting(count: Int) throws {
+    let stage = try DiskStage.patterns()
+    try stage.store("/a/\(count)")
+    let daemon = try stage.restart()
+    #expect(try daemon.get("/a/\(count)").isHit)
+    #expect(try daemon.disk("hits") == 1 && daemon.disk("misses") == 0)
+    #expect(try !daemon.get("/b/\(count)").isHit)
+    #expect(try daemon.disk("hits") == 1 && daemon.disk("misses") == 1)
+  }
+
   @Test("ranges of a large body are read, and nothing else of it")
   func ranges() throws {
     let stage = try DiskStage.patterns()

@@ -145,7 +145,8 @@ struct UpstreamAddressTests {
     }
     let daemon = try Daemon.start(
       config: config(origins.map(\.url), "health-path = '/health'\nhealth-interval = '50ms'"), workers: 1,
-      set: ["limits.origin-connections=1", "limits.origin-waiting=0", "timeouts.origin-wait=50ms"])
+      // One may wait: a request that comes while a check has the connection.
+      set: ["limits.origin-connections=1", "limits.origin-waiting=1", "timeouts.origin-wait=1s"])
     let clients = try (0..<2).map { _ in try daemon.connect() }
     for client in clients { try client.request("GET", "/long") }
     #expect(eventually { origins.allSatisfy { $0.count("/long") == 1 } })

@@ -1,4 +1,4 @@
-// CRC32C (Castagnoli) by the processor's instruction.
+// CRC32C (Castagnoli) by the processor's instructions.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -8,6 +8,9 @@ int regent_crc32c_supported(void);
 
 /// Goes on with a checksum, without the complements at its begin and end.
 uint32_t regent_crc32c(uint32_t crc, const uint8_t *at, size_t count);
+
+/// The same by the instruction for eight bytes alone, whatever wider ones there are.
+uint32_t regent_crc32c_words(uint32_t crc, const uint8_t *at, size_t count);
 
 /// Has a SIGBUS in `regent_crc32c_mapped` end that reading, and nothing else; not 0 where that cannot be. To be called once.
 int regent_guard_mappings(void);

@@ -1,5 +1,5 @@
 // Reads a large body, some blocks at a time, and verifies each before it hands out any of it; where they lie, if they may
-// be sent from there. It follows a body that is still being written as far as that is on the disk.
+// be sent from there.
 
 public import RegentLoop
 import Synchronization
@@ -14,20 +14,15 @@ public enum DiskBytes: Sendable {
 /// A reader of a stored body. One task reads at a time.
 public final class DiskBodyReader: Sendable {
   enum Source: Sendable {
-    case parts([DiskPart])
-    case fill(DiskFill)
-  }
-  /// The lead of one of the body's parts.
-  struct Lead: Sendable {
-    let number: Int
-    let lead: DiskLead
-    let bytes: Slice
+    case record(DiskRecord)
+    /// One part of a body that is still being written.
+    case part(DiskPart, DiskCore)
   }
   private struct Place: Sendable {
     var position: Int
     var index = 0
-    /// The lead of the part that was read last.
-    var lead: Lead?
+    /// The lead of the part that was read last, and the number of that.
+    var lead: (number: Int, lead: DiskReadLead)?
     /// The block that was read into last, for the next read if nobody else has it any more.
     var spare: Block?
     /// The first bytes, where they were read before.
@@ -43,36 +38,46 @@ public final class DiskBodyReader: Sendable {
   }
   private let source: Source
   private let end: Int
-  private let entry: DiskEntry
-  private let core: DiskCore
   // Contended only if two tasks read at once, which they must not.
   private let place: Lock<Place>
   /// How many bytes are read at once, at most; rounded to whole blocks.
   static let window = 256 << 10
 
-  init(
-    _ source: Source, _ range: Range<Int>, lead: Lead? = nil, opening: DiskBytes? = nil, entry: DiskEntry,
-    core: DiskCore
-  ) {
-    (self.source, end, self.entry, self.core) = (source, range.upperBound, entry, core)
-    place = Lock(Place(position: range.lowerBound, lead: lead, opening: opening))
+  init(_ source: Source, _ range: Range<Int>, opening: DiskBytes? = nil) {
+    (self.source, end) = (source, range.upperBound)
+    place = Lock(Place(position: range.lowerBound, opening: opening))
+  }
+
+  private var core: DiskCore {
+    switch source {
+    case .record(let record): record.core
+    case .part(_, let core): core
+    }
+  }
+
+  /// What is removed from the index when its body turns out not to be what was written.
+  private var entry: DiskEntry {
+    switch source {
+    case .record(let record): record.entry
+    case .part: .empty
+    }
   }
 
   /// The next bytes; nil at the end. Damage and trouble end it with `.aborted`, after all that was good was read.
   public func next(upTo limit: Int = .max) async throws(BodyFailure) -> Slice? {
     if let opening = openingSlice(limit) { return opening }
     let position = place.withLock { $0.position }
-    guard position < end, let (number, part) = try await part(at: position) else { return nil }
+    guard position < end, let (number, part) = part(at: position) else { return nil }
     return try await read(position, number, part, limit)
   }
 
-  /// The next bytes, where they lie if they may be sent from there: they are in the page cache, and were verified there,
-  /// now or, with `verify` once, since the start.
+  /// The next bytes, where they lie if they may be sent from there: they are in the page cache, and were verified there, by
+  /// this reader or another, moments ago or, with `verify` once, since the start.
   public func nextOrFile() async throws(BodyFailure) -> DiskBytes? {
     if let opening = openingFile() { return .file(opening) }
     if let opening = openingSlice(.max) { return .slice(opening) }
     let position = place.withLock { $0.position }
-    guard position < end, let (number, part) = try await part(at: position) else { return nil }
+    guard position < end, let (number, part) = part(at: position) else { return nil }
     if let file = file(position, number, part) {
       place.withLock { place in
         place.position += file.count
@@ -119,65 +124,24 @@ public final class DiskBodyReader: Sendable {
     }
   }
 
-  /// The lead of the part that was read last.
-  var lead: Lead? { place.withLock { $0.lead } }
-
   // MARK: Where they lie
 
-  /// The bytes from a position on in their file; nil where they have to be read to know more.
   private func file(_ position: Int, _ number: Int, _ part: DiskPart) -> FilePart? {
-    guard let (file, mapping) = part.segment.mapping(core.options.segmentSize) else { return nil }
     let from = position - part.start
     // Whole blocks are looked at, so it ends where one does.
     let window = from / DiskFormat.block * DiskFormat.block + place.withLock { $0.fileWindow }
     let to = min(part.piece.count, end - part.start, window)
-    let blocks = from / DiskFormat.block..<(to + DiskFormat.block - 1) / DiskFormat.block
-    if let start = part.segment.verified.withLock({ $0.start(part.piece.position, blocks: blocks) }) {
-      let range = start + from..<start + to
-      return mapping.isResident(range) ? FilePart(file: file, range: range) : nil
-    }
-    return verifiedStart(number, part, blocks, mapping).map {
-      FilePart(file: file, range: $0 + from..<$0 + to)
-    }
+    return part.file(from..<to, core, known: known(number))
   }
 
-  /// Where in its file the body begins, if these blocks of it are in the page cache, and what was written.
-  private func verifiedStart(_ number: Int, _ part: DiskPart, _ blocks: Range<Int>, _ mapping: FileMapping)
-    -> Int?
-  {
-    guard let known = lead(number, part) else { return nil }
-    let lead = known.lead
-    let start = part.piece.position.offset + lead.count
-    let looked = lead.block(blocks.lowerBound).lowerBound..<lead.block(blocks.upperBound - 1).upperBound
-    guard mapping.isResident(start + looked.lowerBound..<start + looked.upperBound) else { return nil }
-    let isGood = known.bytes.withBytes { bytes in
-      blocks.allSatisfy { number in
-        let its = lead.block(number)
-        return mapping.checksum(of: start + its.lowerBound..<start + its.upperBound)
-          == lead.checksum(ofBlock: number, bytes)
-      }
-    }
-    guard isGood else { return nil }
-    if core.options.verify == .once { noteVerified(looked, part, lead) }
-    return start
-  }
-
-  /// The lead of a part, if it need not be waited for and is the right one.
-  private func lead(_ number: Int, _ part: DiskPart) -> Lead? {
-    if let known = lead, known.number == number { return known }
-    // Trouble is met again, and told of, by whoever then reads.
-    guard
-      case .lead(let lead, let bytes)? = try? part.segment.lead(
-        at: part.piece.position, count: Self.leadRead, waits: false),
-      lead.crc == part.piece.crc, lead.inlineCount == part.piece.count
-    else { return nil }
-    let known = Lead(number: number, lead: lead, bytes: bytes)
-    place.withLock { $0.lead = known }
-    return known
+  /// The lead of a part, if it was read already.
+  private func known(_ number: Int) -> DiskReadLead? {
+    if case .record(let record) = source, number == 0, let lead = record.readLead { return lead }
+    return place.withLock { $0.lead.flatMap { $0.number == number ? $0.lead : nil } }
   }
 
   /// How much is read to have a part's lead.
-  private static let leadRead = 4096
+  static let leadRead = 4096
 
   // MARK: Through memory
 
@@ -185,7 +149,7 @@ public final class DiskBodyReader: Sendable {
     _ position: Int, _ number: Int, _ part: DiskPart, _ limit: Int
   ) async throws(BodyFailure) -> Slice? {
     let range = window(position, part, limit)
-    let known = place.withLock { $0.lead.flatMap { $0.number == number ? $0 : nil } }
+    let known = known(number)
     let block = emptyBlock(range.count)
     var loaded = load(part, range, known, block, waits: core.pool == nil)
     if case .blocked = loaded {
@@ -200,15 +164,14 @@ public final class DiskBodyReader: Sendable {
     return try take(loaded, part, number, range, position, limit)
   }
 
-  /// The part of the body that has the byte; waits while it is still to be written. Nil at the proven end.
-  private func part(at position: Int) async throws(BodyFailure) -> (Int, DiskPart)? {
+  /// The part of the body that has the byte.
+  private func part(at position: Int) -> (Int, DiskPart)? {
     switch source {
-    case .fill(let fill): return try await fill.part(at: position)
-    case .parts(let parts):
-      var index = place.withLock { $0.index }
-      while index < parts.count, parts[index].end <= position { index += 1 }
-      place.withLock { $0.index = index }
-      return index < parts.count ? (index, parts[index]) : nil
+    case .part(let part, _): return position < part.end ? (0, part) : nil
+    case .record(let record):
+      let found = record.parts.part(at: position, from: place.withLock { $0.index })
+      if let found { place.withLock { $0.index = found.0 } }
+      return found
     }
   }
 
@@ -230,7 +193,7 @@ public final class DiskBodyReader: Sendable {
   }
 
   private func load(
-    _ part: DiskPart, _ range: Range<Int>, _ known: Lead?, _ block: Block, waits: Bool
+    _ part: DiskPart, _ range: Range<Int>, _ known: DiskReadLead?, _ block: Block, waits: Bool
   ) -> Loaded {
     do throws(SystemError) {
       var (lead, bytes) = (known?.lead, known?.bytes)
@@ -250,20 +213,22 @@ public final class DiskBodyReader: Sendable {
       }
       guard got == range.count else { return .damaged("cut short") }
       guard verify(block, range, lead, bytes) else { return .damaged("body") }
-      if core.options.verify == .once { noteVerified(range, part, lead) }
+      if core.options.verify == .once { noteGood(range, part, lead, bytes) }
       return .bytes(lead, lead: bytes, Slice(block))
     } catch {
       return .failed(error)
     }
   }
 
-  /// The range begins with a block, and ends with one or with the body.
-  private func noteVerified(_ range: Range<Int>, _ part: DiskPart, _ lead: DiskLead) {
+  /// Once is enough. The range begins with a block, and ends with one or with the body.
+  private func noteGood(_ range: Range<Int>, _ part: DiskPart, _ lead: DiskLead, _ bytes: Slice) {
+    let known = DiskReadLead(lead: lead, bytes: bytes)
     let position = part.piece.position
     let blocks =
       range.lowerBound / DiskFormat.block..<(range.upperBound + DiskFormat.block - 1) / DiskFormat.block
-    part.segment.verified.withLock {
-      $0.note(position, start: position.offset + lead.count, blocks: blocks)
+    let now = LoopClock.current.now
+    part.segment.looks.withLock {
+      $0.note(position, start: position.offset + lead.count, lead: known, blocks: blocks, now: now, .once)
     }
   }
 
@@ -297,7 +262,7 @@ public final class DiskBodyReader: Sendable {
       let count = min(bytes.count - skipped, end - position, limit)
       place.withLock { place in
         place.position += count
-        place.lead = Lead(number: number, lead: lead, bytes: leadBytes)
+        place.lead = (number, DiskReadLead(lead: lead, bytes: leadBytes))
         place.spare = bytes.block
       }
       return Slice(bytes.block, skipped..<skipped + count)

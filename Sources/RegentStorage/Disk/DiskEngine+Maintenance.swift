@@ -21,10 +21,12 @@ extension DiskEngine {
   /// memory, though it is the page cache's.
   private static let mostMapped = 256 << 20
 
-  /// Notices that the directory was removed: nothing that is written there would be found again.
+  /// Notices that the directory was removed: nothing that is written there would be found again. And lets go of what was only of
+  /// use for a moment.
   private mutating func probe() {
     lastProbe = now
     core.segments.unmap(over: Self.mostMapped)
+    core.segments.forgetLooks(now, options.verify)
     guard !device.isPresent else { return }
     core.writeFailed(SystemError(call: "open", code: 2), now)
     forgetAll()

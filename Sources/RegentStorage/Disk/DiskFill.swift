@@ -12,10 +12,9 @@ public final class DiskFill: Sendable {
     var total = 0
     /// What was given a place, in order, by the writer.
     var pieces: [DiskPiece] = []
-    /// What may be read.
-    var parts: [DiskPart] = []
+    /// How many bytes of it may be read.
+    var written = 0
     var end: End?
-    var waiting: [Parked<Bool>] = []
     /// The body that is told what may be read.
     weak var stream: BodyStream?
   }
@@ -117,16 +116,14 @@ public final class DiskFill: Sendable {
     return true
   }
 
-  /// Gives the response up; those who read along are told.
+  /// Gives the response up; the body that it comes from is told.
   public func fail() { end(.failed) }
 
   private func end(_ end: End) {
-    let (waiting, stream) = state.withLock { state in
+    let stream = state.withLock { state in
       if state.end == nil { state.end = end }
-      defer { state.waiting = [] }
-      return (state.waiting, state.stream)
+      return state.stream
     }
-    for one in waiting { one.resume(true) }
     stream?.spillEnded()
   }
 
@@ -144,48 +141,15 @@ public final class DiskFill: Sendable {
   func placed(_ piece: DiskPiece) { state.withLock { $0.pieces.append(piece) } }
 
   func written(_ piece: DiskPiece, _ segment: DiskSegment) {
-    let (waiting, part, stream) = state.withLock { state in
-      let part = DiskPart(segment: segment, piece: piece, start: state.parts.last?.end ?? 0)
-      state.parts.append(part)
-      defer { state.waiting = [] }
-      return (state.waiting, part, state.stream)
+    let (part, stream) = state.withLock { state in
+      let part = DiskPart(segment: segment, piece: piece, start: state.written)
+      state.written = part.end
+      return (part, state.stream)
     }
-    for one in waiting { one.resume(true) }
     stream?.stored(part)
   }
 
   func finished() { end(.whole) }
-
-  // MARK: Reading along
-
-  /// A reader from the first byte on, of what is on the disk already and then of the rest. A body that is short enough
-  /// for one record has no such reader's bytes: it is stored at once, when it is whole.
-  public func makeReader() -> DiskBodyReader {
-    DiskBodyReader(.fill(self), 0..<Int.max, entry: .empty, core: core)
-  }
-
-  func part(at position: Int) async throws(BodyFailure) -> (Int, DiskPart)? {
-    while true {
-      let (found, end) = state.withLock { state in (state.part(at: position), state.end) }
-      if let found { return found }
-      switch end {
-      case .whole: return nil
-      case .failed: throw .aborted
-      case nil: await wait(position)
-      }
-    }
-  }
-
-  private func wait(_ position: Int) async {
-    _ = await Parked.wait { continuation in
-      let isParked = state.withLock { state in
-        guard state.end == nil, state.part(at: position) == nil else { return false }
-        state.waiting.append(continuation)
-        return true
-      }
-      if !isParked { continuation.resume(true) }
-    }
-  }
 }
 
 extension DiskFill.State {
@@ -195,13 +159,6 @@ extension DiskFill.State {
     gathered.append(slice.count < slice.block.capacity / 4 ? Slice(slice.bytes) : slice)
     gatheredBytes += slice.count
     total += slice.count
-  }
-
-  /// All parts but the last are equally long.
-  fileprivate func part(at position: Int) -> (Int, DiskPart)? {
-    guard let first = parts.first, first.piece.count > 0 else { return nil }
-    let index = position / first.piece.count
-    return index < parts.count && position < parts[index].end ? (index, parts[index]) : nil
   }
 }
 

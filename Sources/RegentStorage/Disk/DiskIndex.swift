@@ -17,14 +17,8 @@ final class DiskIndex: Sendable {
     cells[Int(truncatingIfNeeded: hash >> 58)].shard.withLock { body(&$0) }
   }
 
-  /// The entries of a hash. None count as a miss.
-  func finds(_ hash: UInt64) -> DiskFinds {
-    with(hash) { shard in
-      let finds = shard.finds(hash)
-      if case .none = finds { shard.misses += 1 }
-      return finds
-    }
-  }
+  /// The entries of a hash.
+  func finds(_ hash: UInt64) -> DiskFinds { with(hash) { $0.finds(hash) } }
 
   func holds(_ hash: UInt64) -> Bool { with(hash) { $0.holds(hash) } }
   func contains(_ hash: UInt64, _ location: UInt64) -> Bool { with(hash) { $0.contains(hash, location) } }

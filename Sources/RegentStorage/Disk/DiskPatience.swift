@@ -49,6 +49,11 @@ final class DiskWait: Sendable {
   }
 }
 
+/// What came of what was waited for; nothing where that was given up.
+private final class DiskResult<Value: Sendable>: Sendable {
+  let value = Lock<Value?>(nil)
+}
+
 /// All that is waited for.
 final class DiskPatience: Sendable {
   fileprivate struct Waiting: Sendable {
@@ -96,15 +101,20 @@ final class DiskPatience: Sendable {
   func run<Result: Sendable>(
     on pool: BlockingPool, limit: Int64, _ work: @escaping @Sendable () -> Result
   ) async -> Result? {
-    await Parked<Result?>.wait { parked in
-      let wait = DiskWait(limit: limit) { parked.resume(nil) }
+    // Through a lock, so that the thread sanitizer sees who comes first (Scripts/races.supp): a result may be an object.
+    let found = DiskResult<Result>()
+    await Parked<Void>.wait { parked in
+      let wait = DiskWait(limit: limit) { parked.resume(()) }
       let isTaken = pool.submit {
         guard wait.began() else { return }
         let result = work()
-        if wait.ended() { parked.resume(result) }
+        guard wait.ended() else { return }
+        found.value.withLock { $0 = result }
+        parked.resume(())
       }
       if isTaken { add(wait) } else if wait.expired() { countTimeout() }
     }
+    return found.value.withLock { $0 }
   }
 
   /// Has a limit kept.

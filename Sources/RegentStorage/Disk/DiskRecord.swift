@@ -1,100 +1,78 @@
-// What the disk store hands out: heads and small bodies in memory, verified; of large bodies the places, with the
-// segments held open.
+// What the disk store hands out: a stored response, whose head is in memory, verified, and with it a short body; of a long one
+// the places, with the segments held open.
 
 public import RegentLoop
 
 /// A stored response.
-public struct DiskRecord: Sendable {
-  public let key: Slice
-  public let head: Slice
-  public let body: DiskBody
-  /// When it was written, in seconds since 1970.
-  public let wall: Int64
-  /// The hits since it was written, before this one; at most 255.
-  public let hits: Int
-  public let variant: UInt32
+// A class: it goes from hand to hand, and an answer that has none is no larger for it.
+public final class DiskRecord: Sendable {
+  let lead: DiskLead
+  /// The record's bytes from the first on: all of them if the body is among them, else at least the lead.
+  let bytes: Slice
   let entry: DiskEntry
-  /// The checksum of its lead.
-  private let crc: UInt32
-
-  init(_ lead: DiskLead, _ bytes: Slice, _ entry: DiskEntry, _ body: DiskBody) {
-    (key, head, self.body) = (lead.key(bytes), lead.head(bytes), body)
-    (wall, hits, variant, crc) = (lead.wall, entry.hits, lead.variant, lead.crc)
-    self.entry = entry
-  }
-
-  /// Where the body is.
-  var pieces: [DiskPiece] {
-    switch body {
-    case .packed(let slice): [DiskPiece(position: entry.position, count: slice.count, crc: crc)]
-    case .stored(let body): body.parts.map(\.piece)
-    }
-  }
-}
-
-/// The body of a stored response.
-public enum DiskBody: Sendable {
-  /// The whole body, verified.
-  case packed(Slice)
-  /// A body that is read, and verified, as it is sent.
-  case stored(DiskStoredBody)
-
-  /// The body's length in bytes.
-  public var count: Int {
-    switch self {
-    case .packed(let slice): slice.count
-    case .stored(let body): body.count
-    }
-  }
-}
-
-/// A body that lies in one or more records.
-// A class: a response holds it by reference, and one without it is no larger for it.
-public final class DiskStoredBody: Sendable {
-  /// The length in bytes.
-  public let count: Int
-  let parts: [DiskPart]
-  let entry: DiskEntry
+  /// Where the body is that is read as it is sent; none where it is in memory.
+  let parts: DiskParts
   let core: DiskCore
-  /// The lead of a part, where it was read already, and the body's first bytes.
-  private let lead: DiskBodyReader.Lead?
-  private let opening: DiskBytes?
+  /// The first bytes of such a body, for its first reader, where they are known.
+  private let opening: Lock<DiskBytes?>
 
   init(
-    count: Int, parts: [DiskPart], lead: DiskBodyReader.Lead? = nil, opening: DiskBytes? = nil,
-    entry: DiskEntry, core: DiskCore
+    _ lead: DiskLead, _ bytes: Slice, _ entry: DiskEntry, _ parts: DiskParts, opening: DiskBytes? = nil,
+    _ core: DiskCore
   ) {
-    (self.count, self.parts, self.entry, self.core) = (count, parts, entry, core)
-    (self.lead, self.opening) = (lead, opening)
+    (self.lead, self.bytes, self.entry, self.parts, self.core) = (lead, bytes, entry, parts, core)
+    self.opening = Lock(opening)
   }
+
+  public var key: Slice { lead.key(bytes) }
+  public var head: Slice { lead.head(bytes) }
+  /// When it was written, in seconds since 1970.
+  public var wall: Int64 { lead.wall }
+  /// The hits since it was written, before this one; at most 255.
+  public var hits: Int { entry.hits }
+  public var variant: UInt32 { lead.variant }
+  /// The body's length in bytes.
+  public var bodyCount: Int { lead.bodyCount }
+  /// The whole body, verified; nil where a reader has to read it.
+  public var body: Slice? { if case .none = parts { lead.body(bytes) } else { nil } }
+
+  /// Where the body is.
+  var pieces: [DiskPiece] { bytes.withBytes { lead.allPieces($0) } }
+
+  /// The lead of the body's only piece, where that is in the response's own record.
+  var readLead: DiskReadLead? { lead.pieceCount == 0 ? DiskReadLead(lead: lead, bytes: bytes) : nil }
+
+  // MARK: A body that is read as it is sent
 
   /// A reader of a part of the body; of all of it, unless told otherwise.
   public func makeReader(_ range: Range<Int>? = nil) -> DiskBodyReader {
-    let isWhole = range == nil
-    let range = range ?? 0..<count
-    precondition(range.lowerBound >= 0 && range.upperBound <= count, "a reader stays within its body")
-    return DiskBodyReader(
-      .parts(parts), range, lead: lead, opening: isWhole ? opening : nil, entry: entry, core: core)
+    guard let range else {
+      return DiskBodyReader(.record(self), 0..<bodyCount, opening: opening.withLock { $0.take() })
+    }
+    precondition(range.lowerBound >= 0 && range.upperBound <= bodyCount, "a reader stays within its body")
+    return DiskBodyReader(.record(self), range)
   }
 
-  /// The same body, whose first bytes were found good; nil where they could not be: then nothing was promised yet to
-  /// whoever asks for it.
-  public func opened() async -> DiskStoredBody? {
-    let reader = makeReader()
+  /// Has the body's first bytes ready for its first reader; false where the disk would have to be waited for, or has
+  /// something else there: ``open()`` finds out.
+  public func openAtOnce() -> Bool {
+    guard let first = parts.first, bodyCount > 0, opening.withLock({ $0 == nil }) else { return true }
+    let range = 0..<min(DiskFormat.inlineLimit, first.piece.count)
+    guard let part = first.file(range, core, known: readLead) else { return false }
+    opening.withLock { $0 = .file(part) }
+    return true
+  }
+
+  /// The same, waiting for the disk; false where the bytes could not be found good: then nothing was promised yet to
+  /// whoever asks for them.
+  public func open() async -> Bool {
+    if openAtOnce() { return true }
     do throws(BodyFailure) {
-      let opening = try await reader.nextOrFile()
-      return DiskStoredBody(
-        count: count, parts: parts, lead: reader.lead, opening: opening, entry: entry, core: core)
+      let bytes = try await makeReader().nextOrFile()
+      opening.withLock { $0 = bytes }
+      return true
     } catch {
-      return nil
+      return false
     }
   }
-}
-
-/// A piece of a body, its segment, and where in the body it begins.
-struct DiskPart: Sendable {
-  let segment: DiskSegment
-  let piece: DiskPiece
-  let start: Int
-  var end: Int { start + piece.count }
 }

@@ -8,8 +8,10 @@ final class DiskSegment: Sendable {
   let number: UInt32
   let instance: UInt64
   let file: any DiskFile
-  /// Which blocks of its bodies were found to be good.
-  let verified = Lock(DiskVerified())
+  /// The file itself, where its bytes may be sent from it.
+  let sendable: RandomFile?
+  /// What was seen of its long bodies.
+  let looks = Lock(DiskLooks())
   private enum Mapped: Sendable {
     case not
     case here(FileMapping)
@@ -19,16 +21,17 @@ final class DiskSegment: Sendable {
 
   init(number: UInt32, instance: UInt64, file: any DiskFile) {
     (self.number, self.instance, self.file) = (number, instance, file)
+    sendable = file.sendable
   }
 
-  /// The file with its bytes as memory, where both can be had: so that what is verified there may be sent from it.
+  /// The file's bytes as memory, where that can be: so that what is verified there may be sent from it.
   ///
   /// - Parameter length: How long the file will be in the end.
-  func mapping(_ length: Int) -> (RandomFile, FileMapping)? {
-    guard let file = file.sendable else { return nil }
+  func mapping(_ length: Int) -> FileMapping? {
+    guard let sendable else { return nil }
     return mapped.withLock { mapped in
-      if case .not = mapped { mapped = FileMapping(file, count: length).map(Mapped.here) ?? .impossible }
-      if case .here(let mapping) = mapped { return (file, mapping) }
+      if case .not = mapped { mapped = FileMapping(sendable, count: length).map(Mapped.here) ?? .impossible }
+      if case .here(let mapping) = mapped { return mapping }
       return nil
     }
   }
@@ -45,35 +48,6 @@ final class DiskSegment: Sendable {
       return mapping
     }
     _ = last?.count
-  }
-}
-
-/// Which blocks of a segment's long bodies were verified since the start.
-struct DiskVerified: Sendable {
-  private struct Body: Sendable {
-    /// Where in the file the body begins.
-    let start: Int
-    var blocks: UInt16
-  }
-  private var bodies: [DiskPosition: Body] = [:]
-  /// The most bodies that are remembered; a segment of 64 MiB holds some 300 that are long.
-  static let limit = 4096
-
-  private static func bits(_ blocks: Range<Int>) -> UInt16 {
-    // A record's body has at most 16 blocks.
-    UInt16(truncatingIfNeeded: (1 << blocks.upperBound) - (1 << blocks.lowerBound))
-  }
-
-  /// Where in the file a record's body begins, if all these blocks of it are known to be good.
-  func start(_ position: DiskPosition, blocks: Range<Int>) -> Int? {
-    let bits = Self.bits(blocks)
-    guard let body = bodies[position], body.blocks & bits == bits else { return nil }
-    return body.start
-  }
-
-  mutating func note(_ position: DiskPosition, start: Int, blocks: Range<Int>) {
-    guard bodies[position] != nil || bodies.count < Self.limit else { return }
-    bodies[position, default: Body(start: start, blocks: 0)].blocks |= Self.bits(blocks)
   }
 }
 
@@ -133,6 +107,13 @@ final class DiskSegments: Sendable {
   func add(_ segment: DiskSegment) { change { $0.add(segment) } }
   func remove(_ number: UInt32) { change { $0.remove(number) } }
   func removeAll() { change { $0 = DiskSegmentTable() } }
+
+  /// Has it forgotten what was seen too long ago to be of use.
+  func forgetLooks(_ now: Int64, _ verify: DiskVerification) {
+    for segment in cells[0].table.withLock({ $0.segments }) {
+      segment.looks.withLock { $0.forget(now, verify) }
+    }
+  }
 
   /// Lets all mappings go where they are longer than `limit` bytes together.
   func unmap(over limit: Int) {

@@ -37,6 +37,8 @@ public struct DiskStatistics: Sendable, Equatable {
   public var slowReads = 0
   /// Bytes that were sent from where they lie in a file.
   public var fileBytes = 0
+  /// Bytes whose checksums were worked out where they lie; readers of the same moment have it done once.
+  public var verifiedBytes = 0
   /// What was given up as it would have waited too long: lookups, reads of bodies, and bodies to be stored.
   public var timeouts = 0
   /// Threads that wait for the disk for longer than a lookup would.

@@ -4,8 +4,11 @@
 public import RegentLoop
 import Synchronization
 
+/// The disk would have to be waited for.
+public struct DiskBlocked: Error {}
+
 /// What is looked for.
-private struct DiskQuery: Sendable {
+private struct DiskQuery {
   let key: RecordKey
   /// Monotonic time in nanoseconds.
   let now: Int64
@@ -13,14 +16,14 @@ private struct DiskQuery: Sendable {
   let isOnly: Bool
   /// The longest record, in bytes, that is read whole.
   let copying: Int
-  let matches: @Sendable (Slice) -> Bool
-}
+  /// Whether it may wait for the disk.
+  let waits: Bool
 
-/// What came of looking at one place.
-private enum DiskLook: Sendable {
-  case found(DiskRecord)
-  case other
-  case blocked
+  /// Whether the record of a lead is what an entry that was found stands for, under the key that is looked for.
+  func wants(_ lead: DiskLead, _ bytes: Slice, _ entry: DiskEntry) -> Bool {
+    lead.keyCount == key.bytes.count && lead.variant == entry.variant
+      && bytes.block.holds(key.bytes, at: lead.keyRange.lowerBound)
+  }
 }
 
 extension DiskStore {
@@ -28,94 +31,106 @@ extension DiskStore {
   private static let mostCompared = 8
 
   /// The key's response that `matches` accepts by its head; nil where there is none, and where the disk does not let it be
-  /// read, or not in time. Of several it is the last written one, unless `isBetter` says of another head (the first) that it
-  /// is preferred to it (the second).
+  /// read. Of several it is the last written one, unless `isBetter` says of another head (the first) that it is preferred
+  /// to it (the second). It counts nothing: that is for ``count(_:for:)``, once it is settled what a request gets.
   ///
   /// - Parameters:
   ///   - now: Monotonic time in nanoseconds.
   ///   - copying: The longest record, in bytes, whose body is read into memory; a longer one's stays where it is.
+  /// - Throws: Where it is not in the page cache: then ``lookup(_:now:copying:where:preferring:)`` waits for it.
+  public func lookupAtOnce(
+    _ key: RecordKey, now: Int64, copying: Int = DiskStore.copiedForKeeping,
+    where matches: (Slice) -> Bool = { _ in true },
+    preferring isBetter: (Slice, Slice) -> Bool = { _, _ in false }
+  ) throws(DiskBlocked) -> DiskRecord? {
+    try lookup(key, now, copying, core.pool == nil, matches, isBetter)
+  }
+
+  /// The same, waiting for the disk where that has to be, but not for long: nil where it takes its time.
   public func lookup(
     _ key: RecordKey, now: Int64, copying: Int = DiskStore.copiedForKeeping,
     where matches: @escaping @Sendable (Slice) -> Bool = { _ in true },
-    preferring isBetter: (Slice, Slice) -> Bool = { _, _ in false }
+    preferring isBetter: @escaping @Sendable (Slice, Slice) -> Bool = { _, _ in false }
   ) async -> DiskRecord? {
-    guard core.isReading else { return nil }
-    let finds = core.index.finds(key.hash)
-    guard case .one(let entry) = finds else {
-      let found = await records(of: finds, key, now, limit: Self.mostCompared, copying, matches)
-      let best = found.dropFirst().reduce(found.first) { best, record in
-        best.map { isBetter(record.head, $0.head) ? record : $0 }
-      }
-      if let best { core.index.touch(best.entry, core.logTime.load(ordering: .relaxed)) }
-      return best
+    do throws(DiskBlocked) {
+      return try lookupAtOnce(key, now: now, copying: copying, where: matches, preferring: isBetter)
+    } catch {
+      // Who may wait is never blocked.
+      return await waiting { try? self.lookup(key, now, copying, true, matches, isBetter) }
     }
-    // Most often there is one, which is in the page cache: no list is made of it.
-    let query = DiskQuery(key: key, now: now, isOnly: true, copying: copying, matches: matches)
-    var record: DiskRecord?
-    switch look(entry, query, waits: core.pool == nil) {
-    case .found(let found): record = found
-    case .other: break
-    case .blocked: record = await waiting([entry], query, limit: 1).first
-    }
-    if record == nil {
-      core.index.countMiss(key.hash)
-    } else {
-      core.index.touch(entry, core.logTime.load(ordering: .relaxed))
-    }
-    return record
   }
 
-  /// The key's responses that `matches` accepts, the last written first; at most `limit`. It counts no hit.
+  /// Counts what a look for a request came to: what it found, or nothing. While the disk is not read, nobody looks.
+  public func count(_ found: DiskRecord?, for key: RecordKey) {
+    guard core.isReading else { return }
+    if let found {
+      core.index.touch(found.entry, core.logTime.load(ordering: .relaxed))
+    } else {
+      core.index.countMiss(key.hash)
+    }
+  }
+
+  private func lookup(
+    _ key: RecordKey, _ now: Int64, _ copying: Int, _ waits: Bool, _ matches: (Slice) -> Bool,
+    _ isBetter: (Slice, Slice) -> Bool
+  ) throws(DiskBlocked) -> DiskRecord? {
+    guard core.isReading else { return nil }
+    func query(isOnly: Bool) -> DiskQuery {
+      DiskQuery(key: key, now: now, isOnly: isOnly, copying: copying, waits: waits)
+    }
+    switch core.index.finds(key.hash) {
+    case .none: return nil
+    // Most often there is one: no list is made of it.
+    case .one(let entry): return try look(entry, query(isOnly: true), matches)
+    case .several(let entries):
+      let found = try records(entries, query(isOnly: false), limit: Self.mostCompared, matches)
+      return found.dropFirst().reduce(found.first) { best, record in
+        best.map { isBetter(record.head, $0.head) ? record : $0 }
+      }
+    }
+  }
+
+  /// The key's responses that `matches` accepts, the last written first; at most `limit`. It counts nothing.
   public func records(
     _ key: RecordKey, now: Int64, limit: Int = 32,
     where matches: @escaping @Sendable (Slice) -> Bool = { _ in true }
   ) async -> [DiskRecord] {
     guard core.isReading else { return [] }
-    let finds = core.index.finds(key.hash)
-    return await records(of: finds, key, now, limit: limit, Self.copiedForKeeping, matches)
+    let entries = core.index.finds(key.hash).entries
+    guard !entries.isEmpty else { return [] }
+    @Sendable func look(waits: Bool) throws(DiskBlocked) -> [DiskRecord] {
+      let query = DiskQuery(
+        key: key, now: now, isOnly: entries.count == 1, copying: Self.copiedForKeeping, waits: waits)
+      return try records(entries, query, limit: limit, matches)
+    }
+    let found: [DiskRecord]
+    do throws(DiskBlocked) {
+      found = try look(waits: core.pool == nil)
+    } catch {
+      // As above.
+      found = await waiting { try? look(waits: true) } ?? []
+    }
+    return found
   }
 
   private func records(
-    of finds: DiskFinds, _ key: RecordKey, _ now: Int64, limit: Int, _ copying: Int,
-    _ matches: @escaping @Sendable (Slice) -> Bool
-  ) async -> [DiskRecord] {
-    let entries = finds.entries
-    guard !entries.isEmpty else { return [] }
-    let query = DiskQuery(
-      key: key, now: now, isOnly: entries.count == 1, copying: copying, matches: matches)
-    let found = await search(entries, query, limit: limit)
-    if found.isEmpty { core.index.countMiss(key.hash) }
-    return found
-  }
-
-  private func search(_ entries: [DiskEntry], _ query: DiskQuery, limit: Int) async -> [DiskRecord] {
+    _ entries: [DiskEntry], _ query: DiskQuery, limit: Int, _ matches: (Slice) -> Bool
+  ) throws(DiskBlocked) -> [DiskRecord] {
     var found: [DiskRecord] = []
-    for (index, entry) in entries.enumerated() where found.count < limit {
-      switch look(entry, query, waits: core.pool == nil) {
-      case .found(let record): found.append(record)
-      case .other: continue
-      case .blocked:
-        return found + (await waiting(Array(entries[index...]), query, limit: limit - found.count))
-      }
+    for entry in entries where found.count < limit {
+      if let record = try look(entry, query, matches) { found.append(record) }
     }
     return found
   }
 
-  /// Looks at entries on a thread that may wait for the disk; nothing is found where that takes too long.
-  private func waiting(_ entries: [DiskEntry], _ query: DiskQuery, limit: Int) async -> [DiskRecord] {
+  /// Has something done on a thread that may wait for the disk; nil where that takes too long.
+  private func waiting<Found: Sendable>(_ find: @escaping @Sendable () -> Found?) async -> Found? {
     guard let pool = core.pool, !core.patience.isCrowded else {
       core.patience.countTimeout()
-      return []
+      return nil
     }
     core.figures.withLock { $0.slowReads += 1 }
-    let found = await core.patience.run(on: pool, limit: core.options.readLimit) {
-      var found: [DiskRecord] = []
-      for entry in entries where found.count < limit {
-        if case .found(let record) = self.look(entry, query, waits: true) { found.append(record) }
-      }
-      return found
-    }
-    return found ?? []
+    return await core.patience.run(on: pool, limit: core.options.readLimit, find) ?? nil
   }
 
   // MARK: One place
@@ -128,73 +143,93 @@ extension DiskStore {
   private static let longRead = 4 << 10
   private static let headRead = 8 << 10
 
-  private func look(_ entry: DiskEntry, _ query: DiskQuery, waits: Bool) -> DiskLook {
+  /// The response at one place; nil where it is another one, or none.
+  private func look(
+    _ entry: DiskEntry, _ query: DiskQuery, _ matches: (Slice) -> Bool
+  ) throws(DiskBlocked) -> DiskRecord? {
     guard let segment = core.segments[entry.position.segment, by: entry.hash] else {
       core.index.remove(entry)
-      return .other
+      return nil
     }
     let bound = entry.lengthBound
+    if bound > query.copying, let seen = segment.lookedLately(entry.position),
+      seen.lead.lead.recordCount > query.copying
+    {
+      let (lead, bytes) = (seen.lead.lead, seen.lead.bytes)
+      guard query.wants(lead, bytes, entry), matches(lead.head(bytes)) else { return nil }
+      return long(lead, bytes, entry, segment, seen: seen.looked)
+    }
     let count =
       query.isOnly ? (bound <= query.copying ? bound : Self.longRead) : min(bound, Self.headRead)
-    do throws(SystemError) {
-      switch try segment.lead(at: entry.position, count: count, waits: waits) {
-      case .blocked: return .blocked
-      case .damaged(let reason): return damaged(entry, reason)
-      case .lead(let lead, let bytes):
-        guard lead.kind == .response else { return damaged(entry, "kind") }
-        guard lead.keyCount == query.key.bytes.count, lead.variant == entry.variant,
-          bytes.block.holds(query.key.bytes, at: lead.keyRange.lowerBound), query.matches(lead.head(bytes))
-        else { return .other }
-        return try record(lead, bytes, entry, segment, query, waits)
+    guard let (lead, bytes) = try lead(segment, entry, count, query) else { return nil }
+    guard lead.kind == .response else { return damaged(entry, "kind") }
+    guard query.wants(lead, bytes, entry), matches(lead.head(bytes)) else { return nil }
+    guard lead.pieceCount == 0, lead.recordCount <= query.copying else {
+      return long(lead, bytes, entry, segment)
+    }
+    var record = bytes
+    if !lead.isWhole(in: bytes) {
+      guard let (_, all) = try self.lead(segment, entry, lead.recordCount, query) else {
+        return nil
       }
+      record = all
+    }
+    guard lead.isWhole(in: record), lead.isIntact(record) else { return damaged(entry, "body") }
+    return DiskRecord(lead, record, entry, .none, core)
+  }
+
+  /// An entry's lead, with at least `count` bytes of its record if it has them; nil where it cannot be had.
+  private func lead(
+    _ segment: DiskSegment, _ entry: DiskEntry, _ count: Int, _ query: DiskQuery
+  ) throws(DiskBlocked) -> (DiskLead, Slice)? {
+    let found: DiskFound
+    do throws(SystemError) {
+      found = try segment.lead(at: entry.position, count: count, waits: query.waits)
     } catch {
       core.readFailed(error, query.now)
       // Want of descriptors or memory passes; what the device cannot read is gone.
       if error.isHard { core.index.remove(entry) }
-      return .other
+      return nil
+    }
+    switch found {
+    case .lead(let lead, let bytes): return (lead, bytes)
+    case .blocked: throw DiskBlocked()
+    case .damaged(let reason):
+      _ = damaged(entry, reason)
+      return nil
     }
   }
 
   /// Damage, unless the segment went while it was read.
-  private func damaged(_ entry: DiskEntry, _ reason: String) -> DiskLook {
+  private func damaged(_ entry: DiskEntry, _ reason: String) -> DiskRecord? {
     if core.index.contains(entry.hash, entry.location) { core.damaged(entry, reason) }
-    return .other
-  }
-
-  private func record(
-    _ lead: DiskLead, _ bytes: Slice, _ entry: DiskEntry, _ segment: DiskSegment, _ query: DiskQuery,
-    _ waits: Bool
-  ) throws(SystemError) -> DiskLook {
-    guard lead.pieceCount == 0, lead.recordCount <= query.copying else {
-      return stored(lead, bytes, entry, segment)
-    }
-    var bytes = bytes
-    if !lead.isWhole(in: bytes) {
-      switch try segment.lead(at: entry.position, count: lead.recordCount, waits: waits) {
-      case .blocked: return .blocked
-      case .damaged(let reason): return damaged(entry, reason)
-      case .lead(_, let all): bytes = all
-      }
-    }
-    guard lead.isWhole(in: bytes), lead.isIntact(bytes) else { return damaged(entry, "body") }
-    return .found(DiskRecord(lead, bytes, entry, .packed(lead.body(bytes))))
+    return nil
   }
 
   /// A response with a large body: all segments that it lies in are held from here on.
-  private func stored(_ lead: DiskLead, _ bytes: Slice, _ entry: DiskEntry, _ segment: DiskSegment)
-    -> DiskLook
-  {
+  ///
+  /// - Parameter seen: When all of the body was looked at, if that is not long ago.
+  private func long(
+    _ lead: DiskLead, _ bytes: Slice, _ entry: DiskEntry, _ segment: DiskSegment, seen: Int64? = nil
+  ) -> DiskRecord? {
+    guard lead.pieceCount > 0 else {
+      let piece = DiskPiece(position: entry.position, count: lead.inlineCount, crc: lead.crc)
+      let part = DiskPart(segment: segment, piece: piece, start: 0)
+      let start = entry.position.offset + lead.count
+      let opening = seen.flatMap { looked in
+        segment.sendable.map { FilePart(file: $0, range: start..<start + piece.count, looked: looked) }
+      }
+      return DiskRecord(lead, bytes, entry, .one(part), opening: opening.map(DiskBytes.file), core)
+    }
     var parts: [DiskPart] = []
-    for piece in bytes.withBytes({ lead.allPieces($0) }) {
+    for piece in bytes.withBytes({ lead.pieces($0) }) {
       guard let its = core.segments[piece.position.segment, by: entry.hash] else {
         core.index.remove(entry)
-        return .other
+        return nil
       }
       parts.append(DiskPart(segment: its, piece: piece, start: parts.last?.end ?? 0))
     }
     guard parts.last?.end == lead.bodyCount else { return damaged(entry, "pieces") }
-    let known = lead.pieceCount == 0 ? DiskBodyReader.Lead(number: 0, lead: lead, bytes: bytes) : nil
-    let body = DiskStoredBody(count: lead.bodyCount, parts: parts, lead: known, entry: entry, core: core)
-    return .found(DiskRecord(lead, bytes, entry, .stored(body)))
+    return DiskRecord(lead, bytes, entry, .several(parts), core)
   }
 }

@@ -130,9 +130,10 @@ public final class DiskStore: Sendable {
   ) -> Bool {
     let key = RecordKey(record.key.bytes, hash: record.entry.hash)
     var content = DiskContent(variant: record.variant, key: key.bytes, head: head)
-    switch record.body {
-    case .packed(let slice) where slice.count <= DiskStore.rewritten: content.body = [slice]
-    case .packed, .stored: content.pieces = record.pieces
+    if let body = record.body, body.count <= DiskStore.rewritten {
+      content.body = [body]
+    } else {
+      content.pieces = record.pieces
     }
     return offer(
       DiskOffer(key: key, content: content, mark: mark ?? self.mark(key), replaced: record.entry, done: done))

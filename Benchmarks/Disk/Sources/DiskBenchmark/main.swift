@@ -50,7 +50,7 @@ func hits(_ work: Workload, _ rounds: Int) async throws {
   var found = 0
   for round in 0..<rounds {
     if let record = await store.lookup(keys[(round &* 7919) % work.count], now: now),
-      record.body.count == work.size
+      record.bodyCount == work.size
     {
       found += 1
     }
@@ -85,8 +85,8 @@ func bodies(_ work: Workload, _ rounds: Int) async throws {
   var begin = Meter.read()
   for round in -2..<rounds {
     if round == 0 { (begin, bytes) = (Meter.read(), 0) }
-    guard case .stored(let body)? = await work.get(store, (round + 2) % work.count)?.body else { continue }
-    let reader = body.makeReader()
+    guard let record = await work.get(store, (round + 2) % work.count) else { continue }
+    let reader = record.makeReader()
     while let slice = try await reader.next() { bytes += slice.count }
   }
   let cost = begin.elapsed
