@@ -226,7 +226,7 @@ public final class DiskBodyReader: Sendable {
     let position = part.piece.position
     let blocks =
       range.lowerBound / DiskFormat.block..<(range.upperBound + DiskFormat.block - 1) / DiskFormat.block
-    let now = LoopClock.current.now
+    let now = core.options.clock()
     part.segment.looks.withLock {
       $0.note(position, start: position.offset + lead.count, lead: known, blocks: blocks, now: now, .once)
     }

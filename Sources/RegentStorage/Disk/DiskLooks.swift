@@ -91,11 +91,3 @@ struct DiskLooks: Sendable {
   /// How many bodies it knows of, and how many leads it keeps.
   var counts: (bodies: Int, leads: Int) { (bodies.count, leads.count) }
 }
-
-extension DiskSegment {
-  /// The lead of a response all of whose body was seen lately, and when.
-  func lookedLately(_ position: DiskPosition) -> (lead: DiskReadLead, looked: Int64)? {
-    let now = LoopClock.current.now
-    return looks.withLock { $0.response(position, now: now) }
-  }
-}

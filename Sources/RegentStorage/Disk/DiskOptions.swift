@@ -1,5 +1,7 @@
 // What may be chosen about a disk store.
 
+import RegentLoop
+
 /// Monotonic nanoseconds and wall seconds, as of one step of the writer.
 struct DiskTime: Sendable {
   var now: Int64
@@ -36,6 +38,8 @@ public struct DiskOptions: Sendable {
   /// How much of a segment is looked through, and of the index written down, between two pieces of other work.
   var scanPiece = 8 << 20
   var snapshotPiece = 1 << 20
+  /// Monotonic nanoseconds, for how long what was seen of a body counts.
+  var clock: @Sendable () -> Int64 = { LoopClock.current.now }
 
   public init(budget: Int, maxObject: Int = 1 << 30) {
     self.budget = max(1 << 20, budget)

@@ -24,7 +24,7 @@ struct DiskPart: Sendable {
     guard let file = segment.sendable, !wanted.isEmpty else { return nil }
     let blocks =
       wanted.lowerBound / DiskFormat.block..<(wanted.upperBound + DiskFormat.block - 1) / DiskFormat.block
-    let now = LoopClock.current.now
+    let now = core.options.clock()
     let verify = core.options.verify
     let known = segment.looks.withLock { $0.known(piece.position, blocks: blocks, now: now, verify) }
     if case .seen(let start, let looked)? = known {

@@ -152,7 +152,7 @@ extension DiskStore {
       return nil
     }
     let bound = entry.lengthBound
-    if bound > query.copying, let seen = segment.lookedLately(entry.position),
+    if bound > query.copying, let seen = seenLately(segment, entry.position),
       seen.lead.lead.recordCount > query.copying
     {
       let (lead, bytes) = (seen.lead.lead, seen.lead.bytes)
@@ -176,6 +176,14 @@ extension DiskStore {
     }
     guard lead.isWhole(in: record), lead.isIntact(record) else { return damaged(entry, "body") }
     return DiskRecord(lead, record, entry, .none, core)
+  }
+
+  /// The lead of a response all of whose body was seen lately, and when.
+  private func seenLately(_ segment: DiskSegment, _ position: DiskPosition) -> (
+    lead: DiskReadLead, looked: Int64
+  )? {
+    let now = core.options.clock()
+    return segment.looks.withLock { $0.response(position, now: now) }
   }
 
   /// An entry's lead, with at least `count` bytes of its record if it has them; nil where it cannot be had.
