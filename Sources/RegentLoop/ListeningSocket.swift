@@ -17,19 +17,32 @@ public struct ListeningSocket: Sendable {
     _ address: SocketAddress, count: Int, backlog: Int32, congestionControl: String? = nil
   ) throws(SystemError) -> [ListeningSocket] {
     if address.family == AF_UNIX { return [try openPath(address, backlog: backlog)] }
-    // With SO_REUSEPORT two daemons would share a port unnoticed: the first bind goes without.
-    let probe = try bound(address, shared: false)
-    let actual = localAddress(probe, of: address)
-    close(probe)
-    var sockets: [ListeningSocket] = []
-    for _ in 0..<count {
-      let descriptor = try bound(actual, shared: true)
-      // Before there are connections: they begin with it, and one that paced would go on pacing.
-      if let congestionControl { try set(congestionControl, descriptor) }
-      _ = try SystemError.check("listen", listen(descriptor, backlog))
-      sockets.append(ListeningSocket(descriptor: descriptor, address: actual))
+    // With SO_REUSEPORT two daemons would share a port unnoticed, even if each looked first: so the first socket listens
+    // without, which of two that begin at once only one can, and then lets its own others in.
+    var descriptors: [Int32] = []
+    do throws(SystemError) {
+      descriptors.append(try bound(address, shared: false))
+      let actual = localAddress(descriptors[0], of: address)
+      try listen(descriptors[0], backlog, congestionControl)
+      if count > 1 { set(descriptors[0], SOL_SOCKET, SO_REUSEPORT) }
+      while descriptors.count < count {
+        descriptors.append(try bound(actual, shared: true))
+        try listen(descriptors[descriptors.count - 1], backlog, congestionControl)
+      }
+      return descriptors.map { ListeningSocket(descriptor: $0, address: actual) }
+    } catch {
+      for descriptor in descriptors { close(descriptor) }
+      throw error
     }
-    return sockets
+  }
+
+  private static func listen(
+    _ descriptor: Int32, _ backlog: Int32, _ congestionControl: String?
+  ) throws(SystemError) {
+    // Before there are connections: they begin with it, and one that paced would go on pacing.
+    if let congestionControl { try set(congestionControl, descriptor) }
+    // Where somebody else listens there meanwhile, it is as if the address had been in use before.
+    _ = try SystemError.check("listen", Glibc.listen(descriptor, backlog))
   }
 
   private static func bound(_ address: SocketAddress, shared: Bool) throws(SystemError) -> Int32 {
@@ -56,7 +69,7 @@ public struct ListeningSocket: Sendable {
     let mask = umask(0o117)
     defer { umask(mask) }
     let descriptor = try bound(address, shared: false)
-    _ = try SystemError.check("listen", listen(descriptor, backlog))
+    try listen(descriptor, backlog, nil)
     return ListeningSocket(descriptor: descriptor, address: address)
   }
 

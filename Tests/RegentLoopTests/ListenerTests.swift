@@ -95,6 +95,28 @@ struct ListeningSocketTests {
     #expect(error?.code == EADDRINUSE && error?.isAddress == true)
   }
 
+  @Test("is had by one of those who want its port at once, and by that one whole")
+  func race() async throws {
+    let free = try listening()[0]
+    Glibc.close(free.descriptor)
+    for _ in 0..<200 {
+      let outcomes = await withTaskGroup(of: Result<[ListeningSocket], SystemError>.self) { group in
+        for _ in 0..<4 {
+          group.addTask {
+            Result { () throws(SystemError) in
+              try ListeningSocket.open(free.address, count: 3, backlog: 8)
+            }
+          }
+        }
+        return await group.reduce(into: []) { $0.append($1) }
+      }
+      let open = outcomes.compactMap { try? $0.get() }
+      #expect(open.count == 1 && open[0].count == 3)
+      #expect(outcomes.allSatisfy { if case .failure(let error) = $0 { error.isAddress } else { true } })
+      for socket in open.joined() { Glibc.close(socket.descriptor) }
+    }
+  }
+
   @Test("hands the chosen congestion control on to its connections, and refuses one that is not there")
   func congestionControl() throws {
     let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
