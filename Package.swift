@@ -18,7 +18,7 @@ func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+  .testTarget(name: name, dependencies: ["TestKit"] + dependencies, swiftSettings: strict)
 }
 
 let package = Package(
@@ -57,6 +57,8 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
+    // What all tests share. It knows no room, so that no test leans on what it tests.
+    .target(name: "TestKit", path: "Tests/TestKit", swiftSettings: strict),
     tests("RegentHTTPTests", ["RegentHTTP"]),
     tests("RegentLoopTests", ["RegentLoop"]),
     tests("RegentCachingTests", ["RegentCaching", "RegentHTTP"]),

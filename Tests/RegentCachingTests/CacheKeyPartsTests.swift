@@ -2,6 +2,7 @@
 
 import RegentCaching
 import RegentHTTP
+import TestKit
 import Testing
 
 /// What a key is made of, with all that a domain may add.
@@ -35,7 +36,7 @@ private struct Ingredients {
 
   init(_ parts: CacheKeyParts) { self.parts = parts }
 
-  static func random(_ random: inout SplitMix) -> Ingredients {
+  static func random(_ random: inout SeededGenerator) -> Ingredients {
     func word(_ alphabet: String, _ counts: ClosedRange<Int>) -> [UInt8] {
       let letters = Array(alphabet.utf8)
       return (0..<Int.random(in: counts, using: &random)).map { _ in
@@ -71,7 +72,7 @@ private struct Ingredients {
 
 @Test("a key of any domain is taken apart into what it was made of")
 func keyParts() {
-  var random = SplitMix(state: 20_261_121)
+  var random = SeededGenerator(seed: 20_261_121)
   var ownPartition = 0
   for _ in 0..<50_000 {
     let ingredients = Ingredients.random(&random)
@@ -87,7 +88,7 @@ func keyParts() {
 
 @Test("bytes that are no key are none: each that is read is written in exactly this way")
 func mutatedKeys() {
-  var random = SplitMix(state: 20_261_122)
+  var random = SeededGenerator(seed: 20_261_122)
   var (read, refused) = (0, 0)
   for _ in 0..<100_000 {
     var ingredients = Ingredients.random(&random)
@@ -121,7 +122,7 @@ func mutatedKeys() {
 
 @Test("random bytes, the empty key and lengths without end are no keys")
 func noKeys() {
-  var random = SplitMix(state: 20_261_123)
+  var random = SeededGenerator(seed: 20_261_123)
   for _ in 0..<50_000 {
     let bytes = (0..<Int.random(in: 0..<40, using: &random)).map { _ in
       UInt8.random(in: 0...255, using: &random)
@@ -157,7 +158,7 @@ func selectingFields() {
     found == expected.map { .init(name: Array($0.0.utf8), value: $0.1.map { Array($0.utf8) }) })
   #expect(Vary.fields([UInt8]().span) == [])
   for length in 1..<encoded.count { #expect(Vary.fields(Array(encoded[..<length]).span) == nil) }
-  var random = SplitMix(state: 20_261_124)
+  var random = SeededGenerator(seed: 20_261_124)
   for _ in 0..<20_000 {
     var damaged = encoded
     damaged[Int.random(in: 0..<damaged.count, using: &random)] = UInt8.random(in: 0...255, using: &random)

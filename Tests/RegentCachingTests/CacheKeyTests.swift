@@ -2,6 +2,7 @@
 
 import RegentCaching
 import RegentHTTP
+import TestKit
 import Testing
 
 private func key(
@@ -35,7 +36,7 @@ func hostCase() {
 
 @Test("B2 200,000 random tuples share no key unless they are equal")
 func randomKeys() {
-  var generator = SplitMix(state: 20_261_121)
+  var generator = SeededGenerator(seed: 20_261_121)
   var seen: [[UInt8]: String] = [:]
   let alphabet: [Character] = ["a", "b", "/", "?", "\u{1}", "\u{0}"]
   for _ in 0..<200_000 {

@@ -2,20 +2,8 @@
 
 import RegentCaching
 import RegentHTTP
+import TestKit
 import Testing
-
-/// A small generator with a printed seed.
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-}
 
 private let numbers = [
   "0", "1", "2147483647", "2147483648", "4294967296", "9223372036854775807", "9223372036854775808",
@@ -80,7 +68,7 @@ func oddDates() {
 @Test("metadata comes back from its bytes as it was")
 func roundTrip() {
   let seed: UInt64 = 20_261_121
-  var generator = SplitMix(state: seed)
+  var generator = SeededGenerator(seed: seed)
   for _ in 0..<10_000 {
     let stored = StoredMetadata(
       status: UInt16(200 + generator.next() % 400),
@@ -99,7 +87,7 @@ func roundTrip() {
 @Test("bytes that cannot be metadata are nil, and random ones cannot make a decision trap")
 func damagedMetadata() {
   let seed: UInt64 = 7
-  var generator = SplitMix(state: seed)
+  var generator = SeededGenerator(seed: seed)
   #expect(StoredMetadata.encodedCount <= 40)
   for count in 0..<StoredMetadata.encodedCount {
     #expect(decoded([UInt8](repeating: 200, count: count)) == nil)

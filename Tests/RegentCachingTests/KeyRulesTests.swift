@@ -2,6 +2,7 @@
 
 import RegentCaching
 import RegentHTTP
+import TestKit
 import Testing
 
 struct QueryRow: Row {
@@ -120,7 +121,7 @@ func keyFields(row: KeyFieldRow) {
 
 @Test("B2: 100,000 random tuples of target and fields share no key unless they are equal")
 func randomFieldKeys() {
-  var generator = SplitMix(state: 20_261_122)
+  var generator = SeededGenerator(seed: 20_261_122)
   let rules = KeyRules(fields: ["A", "B"])
   var seen: [[UInt8]: [String?]] = [:]
   for _ in 0..<100_000 {

@@ -1,6 +1,7 @@
 // Any bytes whatever: mutations of good files must end in a configuration or in errors, never in a trap.
 // The TOML parser is C++ with assertions of its own; `Surface` refuses what would set them off.
 
+import TestKit
 import Testing
 
 @testable import RegentConfig
@@ -34,8 +35,8 @@ struct MutationTests {
     "no mutation of a good file traps the reader, and every refusal names a line that exists",
     arguments: [ReadingTests.file, Self.corners])
   func mutations(file: String) {
-    let seed = UInt64.random(in: 0...UInt64.max)
-    var random = SplitMix(state: seed)
+    let seed = SeededGenerator.anySeed()
+    var random = SeededGenerator(seed: seed)
     for _ in 0..<2_000 {
       let text = Self.mutated(file, by: &random)
       let lines = text.utf8.count { $0 == 0x0A } + 1
@@ -50,7 +51,7 @@ struct MutationTests {
     }
   }
 
-  private static func mutated(_ text: String, by random: inout SplitMix) -> String {
+  private static func mutated(_ text: String, by random: inout SeededGenerator) -> String {
     var characters = Array(text)
     for _ in 0...Int.random(in: 0..<4, using: &random) {
       let place = Int.random(in: 0..<characters.count, using: &random)
@@ -58,18 +59,5 @@ struct MutationTests {
       characters.replaceSubrange(place..<end, with: Array(pieces.randomElement(using: &random) ?? ""))
     }
     return String(characters)
-  }
-}
-
-/// A small generator with a seed, so that a failure can be had again.
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

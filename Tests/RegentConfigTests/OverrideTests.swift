@@ -1,6 +1,6 @@
 // Keys set on the command line, over the file; and files that cannot be read at all.
 
-import FoundationEssentials
+import TestKit
 import Testing
 
 @testable import RegentConfig
@@ -71,37 +71,32 @@ struct OverrideTests {
 
   @Test("a file that is missing, no file, not UTF-8, or too large is one sentence")
   func files() throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "regent-\(UUID())")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
+    let folder = try TemporaryFolder()
     func expect(_ file: String, _ sentence: String, _ cause: ConfigurationErrors.Cause) {
       let errors = #expect(throws: ConfigurationErrors.self) { try Configuration.load(file: file) }
       #expect(errors?.description == "\(file): \(sentence)")
       #expect(errors?.cause == cause)
     }
-    let file = folder.appending(path: "a.toml")
-    expect(file.path, "there is no such configuration file", .missingFile)
+    let file = folder.path("a.toml")
+    expect(file, "there is no such configuration file", .missingFile)
     expect(folder.path, "this is no file that can be read", .missingFile)
-    try Data([0x61, 0xFF, 0x3D]).write(to: file)
-    expect(file.path, "this file is not UTF-8", .content)
-    try Data(repeating: 0x0A, count: Configuration.largestFile + 1).write(to: file)
-    expect(file.path, "a configuration has at most 4 MiB", .content)
+    try folder.write([0x61, 0xFF, 0x3D], to: "a.toml")
+    expect(file, "this file is not UTF-8", .content)
+    try folder.write([UInt8](repeating: 0x0A, count: Configuration.largestFile + 1), to: "a.toml")
+    expect(file, "a configuration has at most 4 MiB", .content)
   }
 
   @Test("files that a configuration names are relative to its own folder, and must be there")
   func namedFiles() throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "regent-\(UUID())")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let file = folder.appending(path: "a.toml")
+    let folder = try TemporaryFolder()
     let text = "[[domain]]\nname = 'a'\nfolder = '.'\n[[domain.fixture]]\npath = '/'\nfile = 'body'\n"
-    try Data(text.utf8).write(to: file)
-    let errors = #expect(throws: ConfigurationErrors.self) { try Configuration.load(file: file.path) }
+    let file = try folder.write(text, to: "a.toml")
+    let errors = #expect(throws: ConfigurationErrors.self) { try Configuration.load(file: file) }
     #expect(
       errors?.description
-        == "\(file.path):6: \"domain.fixture.file\" names \"\(folder.path)/body\", which there is not")
-    try Data("x".utf8).write(to: folder.appending(path: "body"))
-    let fixture = try Configuration.load(file: file.path).domains[0].fixtures[0]
+        == "\(file):6: \"domain.fixture.file\" names \"\(folder.path)/body\", which there is not")
+    try folder.write("x", to: "body")
+    let fixture = try Configuration.load(file: file).domains[0].fixtures[0]
     #expect(fixture.body == .file("\(folder.path)/body"))
   }
 }

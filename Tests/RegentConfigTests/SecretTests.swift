@@ -1,12 +1,17 @@
 // Secrets that a configuration names: how they are written, where they are read, and that nothing shows them.
 
 import FoundationEssentials
+import TestKit
 import Testing
 
 @testable import RegentConfig
 
 @Suite("Secrets")
 struct SecretTests {
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
   @Test("a text is literals and references, in order")
   func pieces() throws {
     #expect(try SecretText("plain $ {x} }").pieces == [.literal("plain $ {x} }")])
@@ -25,23 +30,18 @@ struct SecretTests {
     #expect(throws: Refusal.self) { try SecretText(text) }
   }
 
-  /// A folder with files, gone with the test.
-  private func sources(_ files: [String: String], _ environment: [String: String] = [:]) throws
-    -> SecretSources
-  {
-    let folder = FileManager.default.temporaryDirectory.path + "/regent-\(UUID().uuidString)/"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    for (name, text) in files { try Data(text.utf8).write(to: URL(filePath: folder + name)) }
-    var sources = SecretSources(folder: folder)
+  private func sources(_ files: [String: String], _ environment: [String: String]) throws -> SecretSources {
+    for (name, text) in files { try folder.write(text, to: name) }
+    var sources = SecretSources(folder: folder.path(""))
     sources.environment = environment
-    if environment["CREDENTIALS_DIRECTORY"] == "own" { sources.environment["CREDENTIALS_DIRECTORY"] = folder }
     return sources
   }
 
   @Test("they come from the environment, a file below the configuration's folder, and systemd's credentials")
   func places() throws {
     let sources = try sources(
-      ["token": "from a file\n", "cred": "from systemd"], ["A": "from env", "CREDENTIALS_DIRECTORY": "own"])
+      ["token": "from a file\n", "cred": "from systemd"],
+      ["A": "from env", "CREDENTIALS_DIRECTORY": folder.path])
     #expect(try sources.read(.environment("A")) == "from env")
     #expect(try sources.read(.file("token")) == "from a file")
     #expect(try sources.read(.file(sources.folder + "token")) == "from a file")
@@ -68,10 +68,7 @@ struct SecretTests {
   private static let domain = "[[domain]]\nname = 'a'\nupstream = 'http://a.test'\n"
 
   private func loaded(_ lines: String, set: [String] = []) throws -> RegentConfig.Domain {
-    let file = FileManager.default.temporaryDirectory.path + "/regent-\(UUID().uuidString).toml"
-    try Data((Self.domain + lines).utf8).write(to: URL(filePath: file))
-    // Nothing is lost where the file stays behind.
-    defer { try? FileManager.default.removeItem(atPath: file) }
+    let file = try folder.write(Self.domain + lines, to: "a.toml")
     return try Configuration.load(file: file, overrides: set.map { try Override(set: "domain.a.\($0)") })
       .domains[0]
   }

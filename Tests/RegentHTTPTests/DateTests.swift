@@ -1,5 +1,6 @@
 // Dates in and out (RFC 9110 section 5.6.7).
 
+import TestKit
 import Testing
 
 @testable import RegentHTTP
@@ -44,8 +45,8 @@ private let then: Int64 = 784_111_777
   @Test(
     "a date as everybody writes it is read by words as it is byte by byte, and so is one that is nearly so")
   func byWords() {
-    let seed = UInt64.random(in: 0 ... .max)
-    var random = SplitMix(seed: seed)
+    let seed = SeededGenerator.anySeed()
+    var random = SeededGenerator(seed: seed)
     for _ in 0..<20_000 {
       var date = Array(write(Int64.random(in: -62_167_219_200...253_402_300_799, using: &random)).utf8)
       let whole = date
@@ -88,8 +89,8 @@ private let then: Int64 = 784_111_777
 
   @Test("what is written is read again")
   func roundTrip() {
-    let seed = UInt64.random(in: 0 ... .max)
-    var generator = SplitMix(seed: seed)
+    let seed = SeededGenerator.anySeed()
+    var generator = SeededGenerator(seed: seed)
     for _ in 0..<2000 {
       let seconds = Int64.random(in: -62_167_219_200...253_402_300_799, using: &generator)
       #expect(parse(write(seconds)) == seconds, "seed \(seed)")

@@ -1,24 +1,10 @@
 // Feeds bytes to the parsers in every way that a network may: whole, byte by byte, in random pieces.
 // Each way must come to the same end, which is a line of text here so that two ends compare easily.
 
+import TestKit
 import Testing
 
 @testable import RegentHTTP
-
-/// A small seeded generator: its seed is printed with each failure.
-struct SplitMix: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var word = state
-    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-    return word ^ (word >> 31)
-  }
-}
 
 /// One message and what must become of it.
 struct Row: Sendable, CustomTestStringConvertible {
@@ -44,7 +30,7 @@ enum Pieces {
   static func whole(_ count: Int) -> [Int] { [count] }
   static func single(_ count: Int) -> [Int] { Array(0...count) }
   static func random(_ count: Int, seed: UInt64) -> [Int] {
-    var generator = SplitMix(seed: seed)
+    var generator = SeededGenerator(seed: seed)
     var ends: [Int] = []
     var end = 0
     while end < count {
@@ -110,7 +96,7 @@ func agree(_ bytes: [UInt8], _ feed: ([UInt8], [Int]) -> Outcome) -> Outcome {
   let whole = feed(bytes, Pieces.whole(bytes.count))
   #expect(feed(bytes, Pieces.single(bytes.count)) == whole, "byte by byte")
   for _ in 0..<4 {
-    let seed = UInt64.random(in: 0 ... .max)
+    let seed = SeededGenerator.anySeed()
     #expect(feed(bytes, Pieces.random(bytes.count, seed: seed)) == whole, "in pieces of seed \(seed)")
   }
   return whole

@@ -1,6 +1,7 @@
 // Happy Eyeballs: the machine on a scripted network with a clock moved by hand, and the real thing on loopback.
 
 import Glibc
+import TestKit
 import Testing
 
 @testable import RegentLoop
@@ -95,7 +96,7 @@ struct ConnectionRaceTests {
 
   @Test("random networks: the winner is the first to answer, all others are let go", arguments: 0..<200)
   func random(seed: UInt64) {
-    var random = SeededGenerator(state: seed)
+    var random = SeededGenerator(seed: seed)
     let script: Script = (0..<Int.random(in: 1...6, using: &random)).map { _ in
       let after = Int.random(in: 1...900, using: &random)
       switch Int.random(in: 0..<3, using: &random) {

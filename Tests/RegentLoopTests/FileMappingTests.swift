@@ -1,6 +1,7 @@
 // Files as memory: their checksums, whether they are in the page cache, and what happens when they go away.
 
 import Glibc
+import TestKit
 import Testing
 
 @testable import RegentLoop

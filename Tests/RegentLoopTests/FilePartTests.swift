@@ -1,6 +1,7 @@
 // Parts of files over real sockets.
 
 import Glibc
+import TestKit
 import Testing
 
 @testable import RegentLoop

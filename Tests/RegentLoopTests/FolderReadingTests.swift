@@ -1,6 +1,7 @@
 // Folders that are only looked at, and locks that are looked for and not taken.
 
 import Glibc
+import TestKit
 import Testing
 
 @testable import RegentLoop

@@ -1,6 +1,7 @@
 // Listening and connecting: batches, ports in use, sockets that a dead daemon left, and descriptors that run out.
 
 import Glibc
+import TestKit
 import Testing
 
 @testable import RegentLoop

@@ -1,5 +1,6 @@
 // The memory of names: answers for a while, one look-up for all who ask at once, a bound.
 
+import TestKit
 import Testing
 
 @testable import RegentLoop
@@ -62,7 +63,7 @@ struct NameTableTests {
   @Test(
     "any events: it remembers at most its bound, and everyone who waits is answered once", arguments: 0..<40)
   func random(seed: UInt64) {
-    var random = SeededGenerator(state: seed)
+    var random = SeededGenerator(seed: seed)
     let bound = Int.random(in: 1...5, using: &random)
     var table = table(bound: bound)
     func ask(_ number: Int, at time: Int64) -> NameTable.Asked { table.asked(name(number), now: time) }

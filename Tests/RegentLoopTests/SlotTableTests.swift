@@ -1,5 +1,6 @@
 // Slots with generations: a name finds its own object or nobody.
 
+import TestKit
 import Testing
 
 @testable import RegentLoop
@@ -41,7 +42,7 @@ struct SlotTableTests {
 
   @Test("writes a name into a pointer's bits and back, never as null", arguments: 1...10)
   func bits(seed: Int) {
-    var random = SeededGenerator(state: UInt64(seed))
+    var random = SeededGenerator(seed: UInt64(seed))
     for _ in 0..<100 {
       let id = SlotID(
         index: .random(in: 0 ... .max, using: &random), generation: .random(in: 1 ... .max, using: &random))
@@ -51,7 +52,7 @@ struct SlotTableTests {
 
   @Test("agrees with a dictionary through random insertions and removals", arguments: 1...10)
   func model(seed: Int) {
-    var random = SeededGenerator(state: UInt64(seed))
+    var random = SeededGenerator(seed: UInt64(seed))
     var table = SlotTable<Thing>()
     var live: [SlotID: Thing] = [:]
     var dead: Set<SlotID> = []

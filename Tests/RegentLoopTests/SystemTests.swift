@@ -1,6 +1,7 @@
 // The small pieces around the system: errors, clocks, addresses, files, names, and threads that may block.
 
 import Glibc
+import TestKit
 import Testing
 
 @testable import RegentLoop

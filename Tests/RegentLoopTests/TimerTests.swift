@@ -1,5 +1,6 @@
 // Time on a loop: the queue of deadlines alone, and sleeps on a real loop.
 
+import TestKit
 import Testing
 
 @testable import RegentLoop
@@ -9,7 +10,7 @@ struct TimerQueueTests {
   @Test(
     "gives out what is due in the order of the deadlines, whatever the order of adding", arguments: 1...20)
   func order(seed: Int) {
-    var random = SeededGenerator(state: UInt64(seed))
+    var random = SeededGenerator(seed: UInt64(seed))
     var queue = TimerQueue()
     var model: [Int64] = []
     for _ in 0..<400 {

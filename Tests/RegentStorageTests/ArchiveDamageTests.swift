@@ -3,6 +3,7 @@
 
 import Glibc
 import RegentLoop
+import TestKit
 import Testing
 
 @testable import RegentStorage
@@ -35,12 +36,12 @@ import Testing
   @Test("tells nothing wrong after random mutations, and changes nothing", arguments: [true, false])
   func mutations(cleanly: Bool) throws {
     let filled = try Filled(cleanly: cleanly)
-    var random = SeededGenerator(state: cleanly ? 3 : 4)
+    var random = SeededGenerator(seed: cleanly ? 3 : 4)
     var (found, count, noticed) = (0, 0, 0)
     for name in filled.files.keys.sorted() where name != "starts" {
       for kind in 0..<6 {
         for _ in 0..<6 {
-          filled.restore(name, mutate(filled.files[name] ?? [], kind, &random))
+          try filled.restore(name, mutate(filled.files[name] ?? [], kind, &random))
           let before = filled.folder.state
           let outcome = try faults(filled)
           let isBlank = name.hasSuffix(".removals") && !cleanly && (kind == 1 || kind == 2)
@@ -63,7 +64,7 @@ import Testing
       let lengths = Array(
         stride(from: 0, through: content.count, by: content.count > 20_000 ? 512 * 29 : 512))
       for length in lengths + [nil] as [Int?] {
-        filled.restore(name, length.map { Array(content[..<$0]) })
+        try filled.restore(name, length.map { Array(content[..<$0]) })
         let outcome = try faults(filled)
         let mayLose = name.hasSuffix(".removals") && !cleanly
         let faults = mayLose ? outcome.faults.filter { !$0.contains("came back") } : outcome.faults
@@ -77,7 +78,7 @@ import Testing
     let folder: TemporaryFolder
     let content: [UInt8]
     let second: (offset: Int, count: Int)
-    var path: String { folder.path + "/v1/1.segment" }
+    static let name = "v1/1.segment"
 
     init() throws {
       folder = try TemporaryFolder()
@@ -88,13 +89,13 @@ import Testing
       store.shut()
       let record = try #require(DiskArchive.open(path: folder.path).record("key 2"))
       second = (record.offset, record.recordCount)
-      content = try #require(TemporaryFolder.read(folder.path + "/v1/1.segment"))
+      content = try #require(folder.read(Self.name))
     }
 
     func change(_ body: (inout [UInt8]) -> Void) throws -> (ArchiveVerification, [DiskFinding], [String]) {
       var changed = content
       body(&changed)
-      TemporaryFolder.write(path, changed)
+      try folder.write(changed, to: Self.name)
       let archive = try DiskArchive.open(path: folder.path)
       let (verification, findings) = archive.verified()
       return (verification, findings, archive.told.filter { $0.body == pattern(0..<70_000) }.map(\.key))
@@ -138,12 +139,11 @@ import Testing
     store.step()
     let last = try #require(DiskArchive.open(path: folder.path).record("key 3"))
     store.core.device.close()
-    let path = folder.path + "/v1/1.segment"
-    let content = try #require(TemporaryFolder.read(path))
+    let content = try #require(folder.read("v1/1.segment"))
     for kept in [1, 40, 64, 100, 3000, last.recordCount - 1] {
       var torn = content
       for index in last.offset + kept..<last.offset + last.recordCount { torn[index] = 0 }
-      TemporaryFolder.write(path, torn)
+      try folder.write(torn, to: "v1/1.segment")
       let archive = try DiskArchive.open(path: folder.path)
       let (verification, findings) = archive.verified()
       #expect(verification.damages == 0 && verification.uncommitted == 1, "\(kept) \(findings)")
@@ -160,10 +160,9 @@ import Testing
     store.put("short", pattern(0..<100), head: "short")
     store.step()
     store.shut()
-    let path = folder.path + "/v1/1.segment"
-    var content = try #require(TemporaryFolder.read(path))
+    var content = try #require(folder.read("v1/1.segment"))
     content[DiskFormat.page + 1000] ^= 1
-    TemporaryFolder.write(path, content)
+    try folder.write(content, to: "v1/1.segment")
     let archive = try DiskArchive.open(path: folder.path)
     #expect(archive.told.map { $0.body == nil } == [true, false])
     let record = try #require(archive.record("long"))

@@ -3,6 +3,7 @@
 
 import Glibc
 import RegentLoop
+import TestKit
 import Testing
 
 @testable import RegentStorage
@@ -67,15 +68,15 @@ extension TemporaryFolder {
   /// Everything about what is in the folder: names, kinds, modes, lengths, times of change, and all bytes.
   var state: [String: [UInt8]] {
     var state: [String: [UInt8]] = [:]
-    for folder in ["", "/v1"] {
-      for name in TemporaryFolder.names(path + folder) {
+    for folder in [".", "v1"] {
+      for name in names(folder) {
         var status = stat()
-        unsafe lstat("\(path)\(folder)/\(name)", &status)
+        unsafe lstat(path("\(folder)/\(name)"), &status)
         let facts = [
           Int(status.st_mode), Int(status.st_size), Int(status.st_blocks), Int(status.st_ino),
           status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec,
         ]
-        let content = TemporaryFolder.read("\(path)\(folder)/\(name)") ?? []
+        let content = read("\(folder)/\(name)") ?? []
         state["\(folder)/\(name)"] = bytes("\(facts)") + content
       }
     }

@@ -2,6 +2,7 @@
 
 import Glibc
 import RegentLoop
+import TestKit
 import Testing
 
 @testable import RegentStorage
@@ -11,11 +12,8 @@ import Testing
   private struct Held {
     let folder: TemporaryFolder
     let store: DiskStore
-    var path: String { folder.path + "/v1" }
     /// The segments' numbers, in order.
-    var numbers: [UInt32] {
-      TemporaryFolder.names(path).compactMap { DiskName.number($0, ".segment") }.sorted()
-    }
+    var numbers: [UInt32] { folder.names("v1").compactMap { DiskName.number($0, ".segment") }.sorted() }
 
     init() throws {
       folder = try TemporaryFolder()
@@ -33,9 +31,9 @@ import Testing
     func kill() { store.core.device.close() }
 
     func change(_ name: String, _ change: (inout [UInt8]) -> Void) throws {
-      var content = try #require(TemporaryFolder.read("\(path)/\(name)"))
+      var content = try #require(folder.read("v1/\(name)"))
       change(&content)
-      TemporaryFolder.write("\(path)/\(name)", content)
+      try folder.write(content, to: "v1/\(name)")
     }
 
     /// All that an archive finds: when it is opened, and when it is verified.
@@ -52,7 +50,7 @@ import Testing
     let whole = try held.look()
     #expect(whole.archive.holder == .process(getpid()) && whole.archive.count == 59)
     let next = try #require(held.numbers.last) + 1
-    TemporaryFolder.write("\(held.path)/\(next).segment", [UInt8](repeating: 0, count: length))
+    try held.folder.write([UInt8](repeating: 0, count: length), to: "v1/\(next).segment")
     let beside = try held.look()
     #expect(beside.opened.isEmpty && beside.verified.isEmpty, "\(beside.opened) \(beside.verified)")
     #expect(beside.archive.told == whole.archive.told)
@@ -74,7 +72,7 @@ import Testing
     // A flipped bit; a page of zeros before records; a blank segment before others.
     for (number, range) in [(numbers[1], 20..<21), (last, 0..<64), (numbers[0], 0..<128 << 10)] {
       let name = DiskName.segment(number)
-      let before = try #require(TemporaryFolder.read("\(held.path)/\(name)"))
+      let before = try #require(held.folder.read("v1/\(name)"))
       try held.change(name) { content in
         for index in range where index < content.count {
           content[index] = range.count == 1 ? ~content[index] : 0
@@ -83,10 +81,10 @@ import Testing
       let (archive, opened, verified) = try held.look()
       #expect(opened.map(\.kind) == [.damage] && opened.map(\.file) == [name] && opened[0].offset == 0)
       #expect(verified == opened && archive.count < 59)
-      TemporaryFolder.write("\(held.path)/\(name)", before)
+      try held.folder.write(before, to: "v1/\(name)")
     }
     // Something in a segment that was never begun.
-    TemporaryFolder.write("\(held.path)/\(last + 1).segment", [UInt8](repeating: 0, count: 5000) + [1])
+    try held.folder.write([UInt8](repeating: 0, count: 5000) + [1], to: "v1/\(last + 1).segment")
     #expect(try held.look().opened.map(\.kind) == [.damage])
   }
 
@@ -107,16 +105,16 @@ import Testing
       engine.beginSnapshot()
       while engine.writing != nil { engine.continueSnapshot() }
     }
-    let index = try #require(DiskName.indexes.first { TemporaryFolder.names(held.path).contains($0) })
+    let index = try #require(DiskName.indexes.first { held.folder.names("v1").contains($0) })
     let segment = DiskName.segment(held.numbers[1])
     for (name, offset) in [(segment, 9000), (segment, DiskFormat.page + 3), (index, 100), ("1.removals", 70)]
     {
-      let before = try #require(TemporaryFolder.read("\(held.path)/\(name)"))
+      let before = try #require(held.folder.read("v1/\(name)"))
       try held.change(name) { $0[offset] ^= 4 }
       let (archive, _, verified) = try held.look()
       #expect(archive.holder == .process(getpid()))
       #expect(verified.map(\.kind) == [.damage] && verified.first?.file == name, "\(name) \(verified)")
-      TemporaryFolder.write("\(held.path)/\(name)", before)
+      try held.folder.write(before, to: "v1/\(name)")
       #expect(try held.look().verified.isEmpty)
     }
   }

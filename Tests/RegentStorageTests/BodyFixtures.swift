@@ -1,13 +1,14 @@
 // What the tests of bodies share: whole writes, whole reads, and waiting for others to wait.
 
 import RegentLoop
+import TestKit
 import Testing
 
 @testable import RegentStorage
 
 /// Writes a body in pieces of random lengths, from blocks that hold several of them, and finishes it.
 func write(_ whole: [UInt8], to stream: BodyStream, seed: UInt64) async {
-  var random = SeededGenerator(state: seed)
+  var random = SeededGenerator(seed: seed)
   var (block, start) = (Block(capacity: 20_000), 0)
   while start < whole.count {
     let count = min(Int.random(in: 1...5000, using: &random), whole.count - start)

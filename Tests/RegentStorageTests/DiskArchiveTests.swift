@@ -3,6 +3,7 @@
 
 import Glibc
 import RegentLoop
+import TestKit
 import Testing
 
 @testable import RegentStorage
@@ -98,24 +99,21 @@ import Testing
     let path = folder.path
     #expect(DiskArchive.failure(path + "/none") == .absent)
     #expect(DiskArchive.failure(path) == .foreign)
-    TemporaryFolder.write(path + "/v1", [1])
+    try folder.write([1], to: "v1")
     #expect(DiskArchive.failure(path) == .foreign)
     #expect(DiskArchive.failure(path + "/v1") == .noFolder)
-    unsafe unlink(path + "/v1")
-    unsafe mkdir(path + "/v0", 0o700)
-    unsafe mkdir(path + "/v12", 0o700)
-    unsafe mkdir(path + "/v013", 0o700)
-    unsafe mkdir(path + "/video", 0o700)
+    folder.remove("v1")
+    for name in ["v0", "v12", "v013", "video"] { try folder.makeFolder(name) }
     #expect(DiskArchive.failure(path) == .otherVersion(12))
-    unsafe mkdir(path + "/v1", 0o700)
+    try folder.makeFolder("v1")
     #expect(DiskArchive.failure(path) == .noIdentity)
-    TemporaryFolder.write(path + "/v1/identity", [UInt8](repeating: 7, count: 64))
+    try folder.write([UInt8](repeating: 7, count: 64), to: "v1/identity")
     #expect(DiskArchive.failure(path) == .damagedIdentity)
-    TemporaryFolder.write(path + "/v1/identity", DiskIdentity.random().encoded)
+    try folder.write(DiskIdentity.random().encoded, to: "v1/identity")
     #expect(DiskArchive.failure(path) == nil)
     #expect(try DiskArchive.open(path: path).count == 0)
-    #expect(TemporaryFolder.names(path) == ["v0", "v013", "v1", "v12", "video"])
-    #expect(TemporaryFolder.names(path + "/v1") == ["identity"])
+    #expect(folder.names() == ["v0", "v013", "v1", "v12", "video"])
+    #expect(folder.names("v1") == ["identity"])
   }
 
   @Test("links are not followed: the directory, its folder, or a file in it")
@@ -123,21 +121,21 @@ import Testing
     let stocked = try Stocked()
     stocked.store.shut()
     let (path, other) = (stocked.folder.path, try TemporaryFolder())
-    unsafe symlink(path, other.path + "/cache")
-    #expect(DiskArchive.failure(other.path + "/cache") == .noFolder)
-    unsafe symlink(path + "/v1", other.path + "/v1")
+    try other.link("cache", to: path)
+    #expect(DiskArchive.failure(other.path("cache")) == .noFolder)
+    try other.link("v1", to: path + "/v1")
     #expect(DiskArchive.failure(other.path) == .foreign)
     for name in ["1.segment", "identity"] {
       unsafe rename("\(path)/v1/\(name)", "\(other.path)/\(name)")
-      unsafe symlink("\(other.path)/\(name)", "\(path)/v1/\(name)")
+      try stocked.folder.link("v1/\(name)", to: other.path(name))
     }
     #expect(DiskArchive.failure(path) == .damagedIdentity)
-    unsafe unlink(path + "/v1/identity")
+    stocked.folder.remove("v1/identity")
     unsafe rename(other.path + "/identity", path + "/v1/identity")
     let archive = try DiskArchive.open(path: path)
     #expect(archive.told.allSatisfy { $0.key == "long" || $0.key == "replaced" })
     // A pipe would be waited for.
-    unsafe unlink(path + "/v1/1.segment")
+    stocked.folder.remove("v1/1.segment")
     #expect(unsafe mkfifo(path + "/v1/1.segment", 0o600) == 0)
     #expect(try DiskArchive.open(path: path).told == archive.told)
   }
@@ -146,10 +144,9 @@ import Testing
   func incomplete() throws {
     let stocked = try Stocked()
     stocked.store.shut()
-    let path = stocked.folder.path
-    #expect(TemporaryFolder.names(path + "/v1").filter { $0.hasSuffix(".segment") }.count > 2)
-    unsafe unlink(path + "/v1/1.segment")
-    let archive = try DiskArchive.open(path: path)
+    #expect(stocked.folder.names("v1").filter { $0.hasSuffix(".segment") }.count > 2)
+    stocked.folder.remove("v1/1.segment")
+    let archive = try DiskArchive.open(path: stocked.folder.path)
     let record = try #require(archive.record("long"))
     #expect(!record.isWhole && record.bodyCount == 700_000)
     #expect(archive.bytes(of: record) == nil)
@@ -168,7 +165,7 @@ import Testing
       path: folder.path, options: options, pool: pool, clock: LoopClock.read())
     // The directory is a cache's when its writer has first come to it.
     while DiskArchive.failure(folder.path) != nil { await Task.yield() }
-    var random = SeededGenerator(state: 20_261_121)
+    var random = SeededGenerator(seed: 20_261_121)
     var (version, seen) = (0, 0)
     for _ in 0..<40 {
       for _ in 0..<40 {

@@ -3,6 +3,7 @@
 
 import Glibc
 import RegentLoop
+import TestKit
 
 @testable import RegentStorage
 

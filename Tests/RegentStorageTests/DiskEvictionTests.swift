@@ -2,6 +2,7 @@
 // of the shape that measurements of web caches publish (Zipf, exponent 0.8 to 1), and on one with scans in between.
 
 import RegentLoop
+import TestKit
 import Testing
 
 @testable import RegentStorage
@@ -13,7 +14,7 @@ private struct Trace {
 
   /// - Parameter scan: Which part of the requests, in hundredths, is for objects that come once, in long runs.
   init(requests count: Int, objects: Int, exponent: Double, scan: Int, seed: UInt64) {
-    var random = SeededGenerator(state: seed)
+    var random = SeededGenerator(seed: seed)
     var (weights, sum) = ([Double](), 0.0)
     for rank in 1...objects {
       sum += 1 / power(Double(rank), exponent)

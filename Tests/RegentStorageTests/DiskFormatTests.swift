@@ -1,5 +1,6 @@
 // The format to the byte: what is written is read, and nothing else is.
 
+import TestKit
 import Testing
 
 @testable import RegentLoop
@@ -23,7 +24,7 @@ import Testing
 
   @Test("the instructions, wide and in interleaved streams, and the tables agree, in one run or in pieces")
   func checksumsAgree() {
-    var random = SeededGenerator(state: 32)
+    var random = SeededGenerator(seed: 32)
     let content = pattern(0..<80_000)
     for _ in 0..<300 {
       let start = Int.random(in: 0..<1000, using: &random)
@@ -151,7 +152,7 @@ import Testing
 
   @Test("a length's code is a bound, and at most a sixteenth above it")
   func lengthCodes() {
-    var random = SeededGenerator(state: 8)
+    var random = SeededGenerator(seed: 8)
     for _ in 0..<5000 {
       let count = Int.random(in: 80..<(1 << Int.random(in: 7..<23, using: &random)), using: &random)
       let bound = DiskLength.bound(DiskLength.code(count))

@@ -1,6 +1,7 @@
 // The index: what it takes in memory, that it loses nothing, and that a start brings it back.
 
 import RegentLoop
+import TestKit
 import Testing
 
 @testable import RegentStorage
@@ -9,7 +10,7 @@ import Testing
   @Test("holds what a plain dictionary holds, through random changes", arguments: 0..<4 as Range<UInt64>)
   func againstModel(seed: UInt64) {
     print("seed \(seed)")
-    var (random, shard) = (SeededGenerator(state: seed), DiskShard())
+    var (random, shard) = (SeededGenerator(seed: seed), DiskShard())
     var model: [UInt64: [UInt32: UInt64]] = [:]
     for step in 1..<8000 as Range<UInt64> {
       // Hashes close to each other, so that chains are long and run round the table's end.
@@ -53,7 +54,7 @@ import Testing
   func memory() {
     let index = DiskIndex()
     #expect(MemoryLayout<DiskEntry>.stride == 24)
-    var (random, worst) = (SeededGenerator(state: 6), 0.0)
+    var (random, worst) = (SeededGenerator(seed: 6), 0.0)
     for number in 1...1_000_000 as ClosedRange<UInt64> {
       let entry = DiskEntry(
         hash: random.next(), position: DiskPosition(rawValue: number), variant: 0, count: 1200)
@@ -77,7 +78,7 @@ import Testing
 
   @Test("entries spread over the whole table, however they come", arguments: [false, true])
   func spread(inOrder: Bool) {
-    var (random, shard) = (SeededGenerator(state: 8), DiskShard())
+    var (random, shard) = (SeededGenerator(seed: 8), DiskShard())
     var hashes = (0..<20_000).map { _ in random.next() >> 6 }
     if inOrder {
       hashes.sort()
@@ -101,7 +102,7 @@ import Testing
     let store = try DiskStore.on(disk, options)
     store.put("key", [1])
     store.step()
-    var random = SeededGenerator(state: 7)
+    var random = SeededGenerator(seed: 7)
     for number in 1..<1_000_000 as Range<UInt64> {
       let position = DiskPosition(rawValue: 1 << 32 | (number + 600))
       _ = store.core.index.insert(DiskEntry(hash: random.next(), position: position, variant: 0, count: 1200))

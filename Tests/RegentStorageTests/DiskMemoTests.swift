@@ -1,6 +1,7 @@
 // What the store's owner keeps in the directory: whole, or as it was before, or not there.
 
 import RegentLoop
+import TestKit
 import Testing
 
 @testable import RegentStorage
@@ -47,7 +48,7 @@ import Testing
   func crashes() throws {
     for crash in 0..<40 {
       let disk = FaultyDisk()
-      var random = SeededGenerator(state: UInt64(crash))
+      var random = SeededGenerator(seed: UInt64(crash))
       do {
         let store = try DiskStore.on(disk)
         store.setMemo("memo", pattern(0..<3000))

@@ -2,6 +2,7 @@
 // loses its power at each of its operations in turn, and the store is opened again.
 
 import RegentLoop
+import TestKit
 import Testing
 
 @testable import RegentStorage
@@ -39,7 +40,7 @@ private final class DiskRun {
   var faults: [String] = []
 
   init(seed: UInt64, budget: Int = 8 << 20) {
-    random = SeededGenerator(state: seed)
+    random = SeededGenerator(seed: seed)
     options = .small(budget: budget, segment: 256 << 10)
   }
 

@@ -3,6 +3,7 @@
 
 import Glibc
 import RegentLoop
+import TestKit
 import Testing
 
 @testable import RegentStorage
@@ -11,13 +12,13 @@ import Testing
   @Test("hands out nothing wrong after random mutations", arguments: [true, false])
   func mutations(cleanly: Bool) async throws {
     let filled = try Filled(cleanly: cleanly)
-    var random = SeededGenerator(state: cleanly ? 1 : 2)
+    var random = SeededGenerator(seed: cleanly ? 1 : 2)
     var (found, count) = (0, 0)
     for name in filled.files.keys.sorted() where name != "starts" {
       for kind in 0..<6 {
         for _ in 0..<6 {
           let content = mutate(filled.files[name] ?? [], kind, &random)
-          filled.restore(name, content)
+          try filled.restore(name, content)
           let outcome = try await filled.open()
           // A zeroed page, or sector, at the end of the removals is like one that was never written.
           let isBlank = name.hasSuffix(".removals") && !cleanly && (kind == 1 || kind == 2)
@@ -38,7 +39,7 @@ import Testing
     let filled = try Filled(cleanly: cleanly)
     for (name, content) in filled.files.sorted(by: { $0.key < $1.key }) where name != "starts" {
       for length in stride(from: 0, through: content.count, by: content.count > 20_000 ? 512 * 13 : 512) {
-        filled.restore(name, Array(content[..<length]))
+        try filled.restore(name, Array(content[..<length]))
         let outcome = try await filled.open()
         // Nothing can tell of removals that were cut off before a segment or an index bore witness to them.
         let isRemovals = name.hasSuffix(".removals")
@@ -46,7 +47,7 @@ import Testing
           isRemovals && !cleanly ? outcome.faults.filter { !$0.contains("came back") } : outcome.faults
         #expect(faults == [], "\(name) cut at \(length)")
       }
-      filled.restore(name, nil)
+      try filled.restore(name, nil)
       let outcome = try await filled.open()
       let faults =
         name.hasSuffix(".removals") && !cleanly
@@ -58,27 +59,23 @@ import Testing
   @Test("passes over folders, pipes and links that have its names, and leaves what is not its own")
   func foreign() async throws {
     let filled = try Filled(cleanly: true)
-    let path = filled.folder.path
-    TemporaryFolder.write("\(path)/precious", bytes("precious"))
+    let folder = filled.folder
+    try folder.write("precious", to: "precious")
     for kind in 0..<3 {
       for name in ["1.segment", "index.a", "2.segment"] {
-        filled.restore(name, nil)
-        let target = "\(path)/v1/\(name)"
+        try filled.restore(name, nil)
         switch kind {
-        case 0: #expect(unsafe mkdir(target, 0o700) == 0)
-        case 1: #expect(unsafe mkfifo(target, 0o600) == 0)
-        default: #expect(unsafe symlink("\(path)/precious", target) == 0)
+        case 0: try folder.makeFolder("v1/\(name)")
+        case 1: #expect(unsafe mkfifo(folder.path("v1/\(name)"), 0o600) == 0)
+        default: try folder.link("v1/\(name)", to: folder.path("precious"))
         }
-        for other in ["notes.txt", "3.segment.bak", "new\nline"] {
-          TemporaryFolder.write("\(path)/v1/\(other)", [7])
-        }
+        let others = ["notes.txt", "3.segment.bak", "new\nline"].map { "v1/\($0)" }
+        for other in others { try folder.write([7], to: other) }
         let outcome = try await filled.open()
         #expect(outcome.faults == [], "\(name), kind \(kind)")
-        #expect(name == "index.a" || TemporaryFolder.names("\(path)/v1").contains(name))
-        for other in ["notes.txt", "3.segment.bak", "new\nline"] {
-          #expect(TemporaryFolder.read("\(path)/v1/\(other)") == [7])
-        }
-        #expect(TemporaryFolder.read("\(path)/precious") == bytes("precious"))
+        #expect(name == "index.a" || folder.names("v1").contains(name))
+        for other in others { #expect(folder.read(other) == [7]) }
+        #expect(folder.read("precious") == bytes("precious"))
       }
     }
   }
@@ -86,13 +83,13 @@ import Testing
   @Test("a folder of another version is left alone, and segments of another directory are not taken")
   func otherInstances() async throws {
     let (one, other) = (try Filled(cleanly: true), try Filled(cleanly: true))
-    unsafe mkdir(one.folder.path + "/v2", 0o700)
-    TemporaryFolder.write(one.folder.path + "/v2/1.segment", [1])
+    try one.folder.makeFolder("v2")
+    try one.folder.write([1], to: "v2/1.segment")
     for (name, content) in other.files where name.hasSuffix(".segment") || name.hasPrefix("index") {
-      one.restore(name, content)
+      try one.restore(name, content)
       #expect(try await one.open().faults == [])
     }
-    #expect(TemporaryFolder.read(one.folder.path + "/v2/1.segment") == [1])
+    #expect(one.folder.read("v2/1.segment") == [1])
   }
 
   @Test("the directory is closed to others, and only one store has it")

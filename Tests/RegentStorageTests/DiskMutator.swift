@@ -1,7 +1,7 @@
 // A directory with some responses, and what may happen to its files behind the store's back.
 
-import Glibc
 import RegentLoop
+import TestKit
 
 @testable import RegentStorage
 
@@ -25,9 +25,7 @@ struct Filled {
     store.step()
     if cleanly { store.shut() } else { store.core.device.close() }
     var files: [String: [UInt8]] = [:]
-    for name in TemporaryFolder.names(folder.path + "/v1") {
-      files[name] = TemporaryFolder.read("\(folder.path)/v1/\(name)")
-    }
+    for name in folder.names("v1") { files[name] = folder.read("v1/\(name)") }
     self.files = files
   }
 
@@ -36,12 +34,11 @@ struct Filled {
   }
 
   /// Puts everything back as it was, but for one file.
-  func restore(_ name: String, _ content: [UInt8]?) {
-    let path = folder.path + "/v1"
-    for other in TemporaryFolder.names(path) { TemporaryFolder.remove("\(path)/\(other)") }
-    for (other, bytes) in files where other != name { TemporaryFolder.write("\(path)/\(other)", bytes) }
-    TemporaryFolder.remove("\(path)/starts")
-    if let content { TemporaryFolder.write("\(path)/\(name)", content) }
+  func restore(_ name: String, _ content: [UInt8]?) throws {
+    for other in folder.names("v1") { folder.remove("v1/\(other)") }
+    for (other, bytes) in files where other != name { try folder.write(bytes, to: "v1/\(other)") }
+    folder.remove("v1/starts")
+    if let content { try folder.write(content, to: "v1/\(name)") }
   }
 
   /// Opens what is there; what is wrong with what it hands out, and how many responses that is.

@@ -1,6 +1,7 @@
 // What a disk store does when all goes well: storing, finding, replacing, removing, streaming, and starting again.
 
 import RegentLoop
+import TestKit
 import Testing
 
 @testable import RegentStorage
@@ -105,7 +106,7 @@ import Testing
     store.invalidate(store.key(bytes("other")))
     store.step()
     #expect(store.isKept)
-    var random = SeededGenerator(state: 0)
+    var random = SeededGenerator(seed: 0)
     disk.restart(losingPower: false, &random)
     let again = try DiskStore.on(disk)
     #expect(await again.get("key")?.body == [5])

@@ -1,6 +1,7 @@
 // Trouble of every kind: it costs responses, never truth, and it ends when its cause ends.
 
 import RegentLoop
+import TestKit
 import Testing
 
 @testable import RegentStorage
@@ -56,7 +57,7 @@ import Testing
     disk.fail("sync", nil)
     store.step(60 * second)
     #expect(store.isKept)
-    var random = SeededGenerator(state: 1)
+    var random = SeededGenerator(seed: 1)
     disk.restart(losingPower: true, &random)
     #expect(try await DiskStore.on(disk).get("key") == nil)
   }
@@ -76,7 +77,7 @@ import Testing
     store.put("key", [2])
     store.step(40 * second)
     store.syncNow()
-    var random = SeededGenerator(state: 1)
+    var random = SeededGenerator(seed: 1)
     disk.restart(losingPower: true, &random)
     #expect(try await DiskStore.on(disk).get("key")?.body == [2])
   }
@@ -190,7 +191,7 @@ import Testing
   @Test("three starts without an end within a minute leave the disk out of the next")
   func crashLoop() throws {
     let disk = FaultyDisk()
-    var random = SeededGenerator(state: 3)
+    var random = SeededGenerator(seed: 3)
     for start in 0..<3 as Range<Int64> {
       _ = try DiskStore(disk, .small(), pool: nil, clock: DiskTime(now: 0, wall: 1000 + start * 10))
       disk.restart(losingPower: false, &random)

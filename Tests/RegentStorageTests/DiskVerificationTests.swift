@@ -2,6 +2,7 @@
 
 import RegentLoop
 import Synchronization
+import TestKit
 import Testing
 
 @testable import RegentStorage
@@ -125,7 +126,7 @@ struct DiskVerificationTests {
         #expect(store.statistics.damages == 1)
       }
       store.shut()
-      TemporaryFolder.remove(folder.path + "/v1")
+      folder.remove("v1")
     }
   }
 
@@ -217,10 +218,9 @@ struct DiskVerificationTests {
     let store = try store(.once)
     put(store)
     store.shut()
-    let path = folder.path + "/v1/1.segment"
-    var bytes = try #require(TemporaryFolder.read(path))
+    var bytes = try #require(folder.read("v1/1.segment"))
     bytes[1_500_000] ^= 1
-    TemporaryFolder.write(path, bytes)
+    try folder.write(bytes, to: "v1/1.segment")
     let again = try self.store(.once)
     let stored = try await stored(again)
     for _ in 0..<2 {

@@ -1,6 +1,7 @@
 // Who goes when room is needed, and that the budget holds at every moment.
 
 import RegentLoop
+import TestKit
 import Testing
 
 @testable import RegentStorage
@@ -112,7 +113,7 @@ struct EvictionTests {
   @Test("keeps the budget, the lists and the order through random changes", arguments: 0..<8 as Range<UInt64>)
   func againstModel(seed: UInt64) {
     print("seed \(seed)")
-    var random = SeededGenerator(state: seed)
+    var random = SeededGenerator(seed: seed)
     var model = StoreModel(budget: 200_000 + Int(seed) * 30_000)
     for step in 0..<1500 {
       model.step(&random)
@@ -129,7 +130,7 @@ struct EvictionTests {
     let wrong = await withTaskGroup(of: Int.self) { group in
       for worker in 0..<4 as Range<UInt64> {
         group.addTask {
-          var random = SeededGenerator(state: worker)
+          var random = SeededGenerator(seed: worker)
           return (0..<3000).count { !hammer(store, &random, Int64($0) * second / 10) }
         }
       }

@@ -1,21 +1,8 @@
-// What the storage tests share: short ways to store and look up, a whole store's inspection, seeded randomness.
+// What the storage tests share: short ways to store and look up, a whole store's inspection, patterns.
 
 import RegentLoop
 
 @testable import RegentStorage
-
-/// SplitMix64: the same numbers for the same seed.
-struct SeededGenerator: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-}
 
 let second: Int64 = 1_000_000_000
 

@@ -1,6 +1,7 @@
 // The choice among an origin's addresses: shares by weight, failures, and random events against what must always hold.
 
 import RegentConfig
+import TestKit
 import Testing
 
 @testable import Regent
@@ -114,7 +115,7 @@ struct BalancerTests {
 
   @Test("a table tells all loops the same, whoever writes", arguments: 0..<20 as Range<UInt64>)
   func table(seed: UInt64) throws {
-    var random = SeededGenerator(state: seed)
+    var random = SeededGenerator(seed: seed)
     var domain = RegentConfig.Domain(name: "many")
     domain.upstreams = try (0..<3).map { UpstreamAddress(try UpstreamURL("http://a\($0).test")) }
     domain.balance.ejectAfter = .random(in: 1...3, using: &random)
@@ -182,7 +183,7 @@ struct BalancerTests {
 
   @Test("any events: everybody gets an address, a bad one only where all are, none twice", arguments: 0..<60)
   func random(seed: UInt64) {
-    var random = SeededGenerator(state: seed)
+    var random = SeededGenerator(seed: seed)
     let weights = (0..<Int.random(in: 1...5, using: &random)).map { _ in Int.random(in: 1...4, using: &random)
     }
     let rule: Balancer.Rule = Bool.random(using: &random) ? .roundRobin : .leastConnections

@@ -1,11 +1,11 @@
 // A cache's directory as the daemon fills it: keys as routing makes them, heads as the disk provider lays them out. The
 // store has no thread, so what is stored is there when the call returns.
 
-import Glibc
 import RegentCaching
 import RegentConfig
 import RegentHTTP
 import RegentLoop
+import TestKit
 import Testing
 
 @testable import Regent
@@ -13,41 +13,26 @@ import Testing
 
 /// A directory that is removed when it is let go of.
 final class FilledDirectory {
-  let root: String
+  let folder: TemporaryFolder
   private let store: DiskStore
   private let routing: Routing
   private let generations = TargetGenerations()
   private var isClosed = false
-  var path: String { root + "/cache" }
+  var path: String { folder.path("cache") }
 
   init(_ toml: String, options: DiskOptions = DiskOptions(budget: 16 << 20)) throws {
-    var name = Array("/tmp/regent-archive-XXXXXX".utf8CString)
-    guard unsafe mkdtemp(&name) != nil else { throw SystemError(call: "mkdtemp", code: errno) }
-    root = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    folder = try TemporaryFolder()
     store = try DiskStore(
-      FolderDevice(path: root + "/cache"), options, pool: nil, clock: DiskTime(now: 0, wall: arrival))
+      FolderDevice(path: folder.path("cache")), options, pool: nil, clock: DiskTime(now: 0, wall: arrival))
     let configuration = try Configuration.parse(toml, file: "test.toml")
     let generations = generations
     let domains = configuration.domains.enumerated().map {
       Domain(number: $0, $1, generations: generations)
     }
-    var random = SeededGenerator(state: 1)
+    var random = SeededGenerator(seed: 1)
     routing = Routing(
       router: Router(configuration.domains, admin: domains.count, pathPrefixes: true), domains: domains,
       instance: InstanceName("regent", random: &random))
-  }
-
-  deinit { FilledDirectory.remove(root) }
-
-  static func remove(_ path: String) {
-    for name in names(path) { remove("\(path)/\(name)") }
-    unsafe Glibc.remove(path)
-  }
-
-  /// The names in a folder; none where it is no folder, or a link to one.
-  static func names(_ path: String) -> [String] {
-    guard let folder = try? Folder.existing(path) else { return [] }
-    return (try? folder.names { $0 != "." && $0 != ".." })?.sorted() ?? []
   }
 
   /// Where a GET with these fields leads.

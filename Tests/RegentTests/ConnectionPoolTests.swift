@@ -1,5 +1,6 @@
 // The pool of connections: random events against what must always hold, and the single rules.
 
+import TestKit
 import Testing
 
 @testable import Regent
@@ -161,7 +162,7 @@ struct ConnectionPoolTests {
   @Test(
     "after any events it is within its limits, forgets nobody and lets nobody overtake", arguments: 0..<40)
   func random(seed: UInt64) {
-    var random = SeededGenerator(state: seed)
+    var random = SeededGenerator(seed: seed)
     var world = World(
       pool: pool(
         .random(in: 1...4, using: &random), idle: .random(in: 0...3, using: &random),

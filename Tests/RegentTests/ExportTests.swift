@@ -4,6 +4,7 @@ import Glibc
 import RegentCaching
 import RegentHTTP
 import RegentLoop
+import TestKit
 import Testing
 
 @testable import Regent
@@ -47,7 +48,7 @@ struct ExportTests {
 
   @Test("no random path leads out of the tree, or is longer than a file system takes", arguments: 1...20)
   func random(seed: Int) {
-    var random = SeededGenerator(state: UInt64(seed))
+    var random = SeededGenerator(seed: UInt64(seed))
     let pieces: [[UInt8]] = [
       [0x2F], [0x2F], [0x2E], [0x2E, 0x2E], [0x2D], [0x7E], [0], [0xFF], [0x25], Array("a".utf8), [0x5C],
       [UInt8](repeating: 0x2E, count: 300), [UInt8](repeating: 0x80, count: 100),
@@ -68,13 +69,13 @@ struct ExportTests {
     }
   }
 
-  private func files(_ path: String, _ prefix: String = "") -> [String: [UInt8]] {
+  private func files(_ folder: TemporaryFolder, _ path: String, _ prefix: String = "") -> [String: [UInt8]] {
     var found: [String: [UInt8]] = [:]
-    for name in FilledDirectory.names(path) {
-      if let bytes = try? FileReader.read("\(path)/\(name)", limit: 1 << 30) {
+    for name in folder.names(path) {
+      if let bytes = folder.read("\(path)/\(name)") {
         found[prefix + name] = bytes
       } else {
-        found.merge(files("\(path)/\(name)", prefix + name + "/")) { $1 }
+        found.merge(files(folder, "\(path)/\(name)", prefix + name + "/")) { $1 }
       }
     }
     return found
@@ -99,10 +100,10 @@ struct ExportTests {
         asked: fields("Accept-Language: \(language)"))
     }
     let opened = try directory.opened()
-    let export = try opened.export(to: directory.root + "/out")
+    let export = try opened.export(to: directory.folder.path("out"))
     #expect(export.files == 7 && export.damaged.isEmpty && export.omitted == 0)
     #expect(export.bytes == 1 + 3 + 4 + long.count + 0 + 4)
-    let found = files(directory.root + "/out/127.0.0.1%3A9000")
+    let found = files(directory.folder, "out/127.0.0.1%3A9000")
     #expect(found["a"] == Array("a".utf8) && found["a~/b"] == Array("a/b".utf8))
     #expect(found["a~/b~/index"] == Array("a/b/".utf8) && found["long"] == long && found["empty"] == [])
     let variants = found.filter { $0.key.hasPrefix("v") && !$0.key.hasSuffix("~head") }
@@ -120,13 +121,13 @@ struct ExportTests {
 
         """)
     // Nothing is written over it, nor through a link.
-    #expect(throws: DaemonError.self) { try opened.export(to: directory.root + "/out") }
-    unsafe symlink(directory.root, directory.root + "/link")
-    #expect(throws: DaemonError.self) { try opened.export(to: directory.root + "/link") }
-    #expect(throws: DaemonError.self) { try opened.export(to: directory.root + "/none/out") }
-    unsafe mkdir(directory.root + "/empty", 0o755)
-    #expect(try opened.export(to: directory.root + "/empty").files == 7)
-    #expect(FilledDirectory.names(directory.path) == ["lock", "v1"])
+    #expect(throws: DaemonError.self) { try opened.export(to: directory.folder.path("out")) }
+    try directory.folder.link("link", to: directory.folder.path)
+    #expect(throws: DaemonError.self) { try opened.export(to: directory.folder.path("link")) }
+    #expect(throws: DaemonError.self) { try opened.export(to: directory.folder.path("none/out")) }
+    try directory.folder.makeFolder("empty")
+    #expect(try opened.export(to: directory.folder.path("empty")).files == 7)
+    #expect(directory.folder.names("cache") == ["lock", "v1"])
   }
 
   @Test("nothing is left of a body that cannot be read whole")
@@ -147,10 +148,9 @@ struct ExportTests {
     unsafe pread(handle, &byte, 1, place)
     byte ^= 0x10
     unsafe pwrite(handle, &byte, 1, place)
-    let export = try opened.export(to: directory.root + "/out")
+    let export = try opened.export(to: directory.folder.path("out"))
     #expect(export.files == 2 && export.damaged.count == 1)
-    #expect(
-      FilledDirectory.names(directory.root + "/out/127.0.0.1%3A9000") == ["a", "a~head", "c", "c~head"])
+    #expect(directory.folder.names("out/127.0.0.1%3A9000") == ["a", "a~head", "c", "c~head"])
     var places: [String] = []
     let verification = opened.verify { places.append($0.description) }
     #expect(

@@ -1,5 +1,6 @@
 // What is counted and how it is written: latencies in buckets, and JSON.
 
+import TestKit
 import Testing
 
 @testable import Regent
@@ -10,7 +11,7 @@ struct LatencyHistogramTests {
 
   @Test("puts each value into a bucket whose upper bound is at most an eighth above it", arguments: 1...20)
   func bound(seed: Int) {
-    var random = SeededGenerator(state: UInt64(seed))
+    var random = SeededGenerator(seed: UInt64(seed))
     for _ in 0..<500 {
       let value = Int64.random(in: 0..<(1 << Int64.random(in: 1...38, using: &random)), using: &random)
       let upper = LatencyHistogram.upperBound(LatencyHistogram.bucket(value))
@@ -41,7 +42,7 @@ struct LatencyHistogramTests {
 
   @Test("gives quantiles that are at most an eighth above the true ones", arguments: 1...20)
   func quantiles(seed: Int) {
-    var random = SeededGenerator(state: UInt64(seed))
+    var random = SeededGenerator(seed: UInt64(seed))
     let histogram = LatencyHistogram()
     let values = (0..<Int.random(in: 1...2000, using: &random)).map { _ in
       Int64.random(in: 0..<(1 << Int64.random(in: 1...36, using: &random)), using: &random)

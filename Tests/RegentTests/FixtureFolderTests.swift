@@ -1,5 +1,6 @@
 // Paths below a folder of fixtures: a file beneath it, or nothing.
 
+import TestKit
 import Testing
 
 @testable import Regent
@@ -32,7 +33,7 @@ struct FixtureFolderTests {
 
   @Test("lets no random path climb", arguments: 1...40)
   func random(seed: Int) {
-    var random = SeededGenerator(state: UInt64(seed))
+    var random = SeededGenerator(seed: UInt64(seed))
     let pieces = ["/", "/", "..", ".", "a", "%2e", "\0", "\u{301}", "\u{200D}", "\\", "~", "\u{FE0F}", "b"]
     for _ in 0..<300 {
       let path = (0..<Int.random(in: 1...8, using: &random)).map { _ in

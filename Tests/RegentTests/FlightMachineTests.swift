@@ -1,6 +1,7 @@
 // The pure machine of a flight under random events: whoever waits gets exactly one outcome, and a bounded number leads.
 
 import RegentStorage
+import TestKit
 import Testing
 
 @testable import Regent
@@ -58,7 +59,7 @@ struct FlightMachineTests {
 
   @Test("gives every follower exactly one outcome, whatever happens", arguments: 0..<200 as Range<UInt64>)
   func random(seed: UInt64) {
-    var generator = SeededGenerator(state: seed)
+    var generator = SeededGenerator(seed: seed)
     var flight = Flight<Int>()
     var (joined, leading) = (0, 1)
     var outcomes: [Int] = []

@@ -5,6 +5,7 @@ import RegentCaching
 import RegentHTTP
 import RegentLoop
 import RegentStorage
+import TestKit
 import Testing
 
 @testable import Regent
@@ -16,7 +17,7 @@ struct FlightMixTests {
     let group = try LoopGroup(count: 2)
     defer { group.stop() }
     let flights = Flights(FlightRules(lease: .milliseconds(3), followers: 6, unshared: .milliseconds(2)))
-    let random = Lock(SeededGenerator(state: seed))
+    let random = Lock(SeededGenerator(seed: seed))
     let origin = Player("origin", Journal()) { request in
       let dice = random.withLock { Int.random(in: 0..<12, using: &$0) }
       await EventLoop.current?.sleep(for: .milliseconds(dice % 5))

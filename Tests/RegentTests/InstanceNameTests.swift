@@ -1,5 +1,6 @@
 // A daemon's own name in Via: what is a circle, and what only looks like one.
 
+import TestKit
 import Testing
 
 @testable import Regent
@@ -7,7 +8,7 @@ import Testing
 @Suite("A daemon's name in Via")
 struct InstanceNameTests {
   private func name(_ seed: UInt64, _ text: String = "regent") -> InstanceName {
-    var random = SeededGenerator(state: seed)
+    var random = SeededGenerator(seed: seed)
     return InstanceName(text, random: &random)
   }
 

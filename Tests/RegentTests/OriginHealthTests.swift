@@ -3,6 +3,7 @@
 
 import RegentConfig
 import RegentLoop
+import TestKit
 import Testing
 
 @testable import Regent
@@ -13,7 +14,7 @@ private let second: Int64 = 1_000_000_000
 struct SlidingCountsTests {
   @Test("are those of a plain list of events in the tenths of the window", arguments: 0..<50 as Range<UInt64>)
   func model(seed: UInt64) {
-    var random = SeededGenerator(state: seed)
+    var random = SeededGenerator(seed: seed)
     let width: Int64 = 7
     var counts = SlidingCounts(window: width * 10)
     var events: [(number: Int64, isMarked: Bool)] = []
@@ -58,7 +59,7 @@ struct RetryBudgetTests {
 
   @Test("holds in every window, whatever comes when", arguments: 0..<100 as Range<UInt64>)
   func windows(seed: UInt64) {
-    var random = SeededGenerator(state: seed)
+    var random = SeededGenerator(seed: seed)
     let percent = Int.random(in: 0...100, using: &random)
     var budget = RetryBudget(percent: percent)
     var (requests, repetitions): ([Int64], [Int64]) = ([], [])
@@ -277,7 +278,7 @@ struct CircuitBreakerTests {
 
   @Test("keeps its invariants under random events", arguments: 0..<200 as Range<UInt64>)
   func invariants(seed: UInt64) {
-    var random = SeededGenerator(state: seed)
+    var random = SeededGenerator(seed: seed)
     let rules = CircuitBreaker.Rules(
       failurePercent: Int.random(in: 1...100, using: &random),
       requests: Int.random(in: 1...30, using: &random),
@@ -297,7 +298,7 @@ struct CircuitBreakerTests {
     "with thresholds that are sure to be reached opens whatever the seed", arguments: 0..<20 as Range<UInt64>)
   func opens(seed: UInt64) {
     let rules = CircuitBreaker.Rules(failurePercent: 50, requests: 5, window: 60 * second, open: second)
-    var play = Play(random: SeededGenerator(state: seed), breaker: CircuitBreaker(rules))
+    var play = Play(random: SeededGenerator(seed: seed), breaker: CircuitBreaker(rules))
     for _ in 0..<200 { play.step(failing: 95) }
     #expect(play.hasOpened, "seed \(seed)")
   }

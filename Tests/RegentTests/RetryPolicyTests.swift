@@ -3,6 +3,7 @@
 import RegentConfig
 import RegentHTTP
 import RegentLoop
+import TestKit
 import Testing
 
 @testable import Regent
@@ -32,9 +33,9 @@ struct RetryPolicyTests {
       (0, 10_000, 3, 0), (1000, 0, 3, 0),
     ])
   func formula(base: Int, most: Int, attempt: Int, expected: Int) {
-    let seed = UInt64.random(in: 0 ... .max)
+    let seed = SeededGenerator.anySeed()
     print("seed \(seed)")
-    var random = SeededGenerator(state: seed)
+    var random = SeededGenerator(seed: seed)
     let limit = Duration.milliseconds(most)
     let plain = ExponentialBackoff(
       baseDelay: .milliseconds(base), maxDelay: limit, maxAttempts: 9, jitter: .zero)
@@ -62,7 +63,7 @@ struct RetryPolicyTests {
 
   @Test("no number makes it trap, and no delay is below zero or above the most", arguments: extremes)
   func neverTraps(base: Duration) {
-    var random = SeededGenerator(state: 1)
+    var random = SeededGenerator(seed: 1)
     for most in Self.extremes {
       for jitter in Self.extremes {
         for attempts in [Int.min, -1, 0, 1, 2, Int.max - 1, Int.max] {
@@ -94,7 +95,7 @@ struct RetryPolicyTests {
 
   @Test("linear waits the same each time; none repeats nothing")
   func others() {
-    var random = SeededGenerator(state: 1)
+    var random = SeededGenerator(seed: 1)
     let linear = LinearRetry(fixedDelay: .milliseconds(70), maxAttempts: 3)
     for attempt in 0..<9 { #expect(linear.delay(for: attempt, using: &random) == .milliseconds(70)) }
     #expect((0..<9).filter { linear.shouldRetry(for: refused, attempt: $0) } == [0, 1])
@@ -132,7 +133,7 @@ struct RetryPolicyTests {
     let targets = UpstreamProvider.Target.all(of: configuration, ["own": Patient()], nil)
     let busy = OriginTrouble.answer(status: 500, after: nil)
     let waits = targets.map { target -> Bool in
-      var random = SeededGenerator(state: 1)
+      var random = SeededGenerator(seed: 1)
       guard
         case .again(let delay)? = target?.retrying.verdict(on: busy, EndedAttempt(number: 4), using: &random)
       else { return false }
@@ -157,7 +158,7 @@ struct RetryRulesTests {
   private func verdict(
     _ trouble: OriginTrouble? = nil, _ change: (inout EndedAttempt) -> Void = { _ in }
   ) -> RetryVerdict {
-    var random = SeededGenerator(state: 1)
+    var random = SeededGenerator(seed: 1)
     var ended = EndedAttempt(remaining: .seconds(60))
     change(&ended)
     return rules.verdict(on: trouble ?? refused, ended, using: &random)

@@ -2,6 +2,7 @@
 
 import RegentConfig
 import RegentHTTP
+import TestKit
 import Testing
 
 @testable import Regent
@@ -74,7 +75,7 @@ struct RouterTests {
 
   @Test("does not depend on the order of the domains", arguments: 1...20)
   func anyOrder(seed: Int) {
-    var random = SeededGenerator(state: UInt64(seed))
+    var random = SeededGenerator(seed: UInt64(seed))
     let domains = Self.domains.shuffled(using: &random)
     let router = Router(domains, admin: domains.count, pathPrefixes: true)
     for (host, path, method, name) in [

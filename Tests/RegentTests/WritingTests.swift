@@ -4,6 +4,7 @@ import RegentCaching
 import RegentHTTP
 import RegentLoop
 import RegentStorage
+import TestKit
 import Testing
 
 @testable import Regent
@@ -209,7 +210,7 @@ struct RecordHeadTests {
 
   @Test("that is damaged traps nothing", arguments: 1...30)
   func damaged(seed: Int) throws {
-    var random = SeededGenerator(state: UInt64(seed))
+    var random = SeededGenerator(seed: UInt64(seed))
     var bytes = try #require(encoded(fields("Vary: Accept-Language"), fields("Accept-Language: de")))
     for _ in 0..<Int.random(in: 1...5, using: &random) {
       bytes[Int.random(in: bytes.indices, using: &random)] = .random(in: 0 ... .max, using: &random)

@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import TestKit
 import Testing
 
 @Suite("regent cache")

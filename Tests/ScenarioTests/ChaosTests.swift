@@ -1,7 +1,7 @@
 // Everything that can go away goes away, at random and under load: no crash, no hang, no leaked descriptor, and
 // never a byte that does not belong where it arrives.
 
-import Foundation
+import TestKit
 import Testing
 
 extension UnderLoad {
@@ -15,8 +15,7 @@ extension UnderLoad {
       "an origin killed, clients reset and bodies cut 200 times under load: nothing leaks and no byte is wrong"
     )
     func chaos() throws {
-      let seed =
-        ProcessInfo.processInfo.environment["REGENT_SEED"].flatMap(UInt64.init) ?? .random(in: 0...UInt64.max)
+      let seed = SeededGenerator.anySeed()
       print("seed of the chaos (REGENT_SEED): \(seed)")
       let nginx = try Nginx(settings: "location ~ ^/stored { add_header Cache-Control max-age=1; }")
       for kind in ["stored", "fresh"] {

@@ -1,6 +1,7 @@
 // What origins say of their content's digests (RFC 9530), and what is stored of content that is something else: nothing,
 // by nobody. Every client gets the bytes that the origin sent.
 
+import TestKit
 import Testing
 
 @Suite("Digests of content")

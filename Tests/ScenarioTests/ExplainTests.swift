@@ -1,5 +1,6 @@
 // `regent explain`: what the running daemon would do with a request, and why; it fetches nothing and changes nothing.
 
+import TestKit
 import Testing
 
 @Suite("regent explain")

@@ -3,6 +3,7 @@
 
 import Foundation
 import Glibc
+import TestKit
 import Testing
 
 /// A small file system in memory, gone when it is released.

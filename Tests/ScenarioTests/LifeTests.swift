@@ -1,6 +1,7 @@
 // The daemon's own life from the outside: starting, refusing to start, stopping, and what it says about it.
 
 import Foundation
+import TestKit
 import Testing
 
 @Suite("Start and stop")

@@ -1,6 +1,7 @@
 // Origins behind an outgoing proxy: a tunnel for https, whole targets for http, and nothing in clear before TLS.
 
 import Foundation
+import TestKit
 import Testing
 
 @Suite("An outgoing proxy")

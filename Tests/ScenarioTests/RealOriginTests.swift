@@ -1,6 +1,7 @@
 // The daemon's main job on real input: a real web server, many objects, many clients, no byte wrong, and the second
 // time not one request to the origin.
 
+import TestKit
 import Testing
 
 extension UnderLoad {

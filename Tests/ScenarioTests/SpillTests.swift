@@ -1,6 +1,7 @@
 // Bodies larger than memory that go to the disk while they arrive: clients that do not read hold neither the origin nor one
 // another back, make no memory grow, and read from the disk in the end; who comes late joins from the first byte.
 
+import TestKit
 import Testing
 
 extension UnderLoad {

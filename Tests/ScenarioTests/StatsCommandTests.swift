@@ -1,6 +1,7 @@
 // `regent stats`: the daemon's figures for people, once and every second, with a bar for each transfer.
 
 import Glibc
+import TestKit
 import Testing
 
 @Suite("The command stats")

@@ -2,6 +2,7 @@
 // deadline, and nothing is left behind.
 
 import Foundation
+import TestKit
 import Testing
 
 extension UnderLoad {
@@ -24,8 +25,7 @@ extension UnderLoad {
 
     @Test("every good exchange is byte-exact, none is stuck, no descriptor and no memory is lost")
     func storm() throws {
-      let seed =
-        ProcessInfo.processInfo.environment["REGENT_SEED"].flatMap(UInt64.init) ?? .random(in: 0...UInt64.max)
+      let seed = SeededGenerator.anySeed()
       print("seed of the storm (REGENT_SEED): \(seed)")
       let origin = try FaultyOrigin(seed: seed)
       let daemon = try Daemon.start(upstream: origin.url, memory: "16 MiB", set: FaultyOrigin.settings)

@@ -2,6 +2,7 @@
 // taken for data.
 
 import Foundation
+import TestKit
 import Testing
 
 @Suite("Faults of origins with TLS")

@@ -1,6 +1,7 @@
 // Who shows what to whom (TRUST E3 to E5): connections and sessions of one identity never serve another, broken files
 // keep the daemon from starting, and an end without close_notify is no end of a body.
 
+import TestKit
 import Testing
 
 @Suite("Identities towards HTTPS origins")

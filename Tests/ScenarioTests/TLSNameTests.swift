@@ -1,6 +1,7 @@
 // Which certificates an origin may show (TRUST E2): the name is a SAN's and all of it, the chain is whole, the purpose is
 // a server's. Each certificate is made by OpenSSL's own command and shown by a real server.
 
+import TestKit
 import Testing
 
 @Suite("The names of origins' certificates")

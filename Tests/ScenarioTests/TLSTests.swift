@@ -1,5 +1,6 @@
 // HTTPS origins: data only from an origin that proved its name, and for all others a reason instead.
 
+import TestKit
 import Testing
 
 @Suite("HTTPS origins")

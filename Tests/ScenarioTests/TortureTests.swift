@@ -3,6 +3,7 @@
 
 import Foundation
 import Glibc
+import TestKit
 import Testing
 
 extension UnderLoad {
@@ -25,8 +26,7 @@ extension UnderLoad {
 
     @Test("killed again and again under load: every byte right, what was stored found, what was purged gone")
     func torture() throws {
-      let seed =
-        ProcessInfo.processInfo.environment["REGENT_SEED"].flatMap(UInt64.init) ?? .random(in: 0...UInt64.max)
+      let seed = SeededGenerator.anySeed()
       print("seed of the torture (REGENT_SEED): \(seed)")
       let versions = Shared<[String: Int]>([:])
       let stage = try DiskStage { request, connection in

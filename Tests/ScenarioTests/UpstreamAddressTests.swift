@@ -1,5 +1,6 @@
 // An origin with several addresses, and one behind a Unix socket.
 
+import TestKit
 import Testing
 
 @Suite("The addresses of an origin, at work")

@@ -1,6 +1,8 @@
 // The dice of the property test: random requests, random origins, random clocks. What is drawn often is what caches
 // live on; what is drawn seldom is what they break on.
 
+import TestKit
+
 /// Draws what happens next in one sequence.
 struct World {
   private var dice: SeededGenerator
@@ -13,7 +15,7 @@ struct World {
 
   static let targets = ["/a", "/b", "/q?x=1", "/q?x=2"]
 
-  init(seed: UInt64) { dice = SeededGenerator(state: seed) }
+  init(seed: UInt64) { dice = SeededGenerator(seed: seed) }
 
   // MARK: Dice
 

@@ -2,6 +2,7 @@
 // OpenSSL's own variable SSL_CERT_FILE, so that no test needs a setting that weakens verification.
 
 import Foundation
+import TestKit
 
 /// A certificate file and its key file.
 struct Certificate: Sendable {

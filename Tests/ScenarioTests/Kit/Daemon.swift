@@ -3,6 +3,7 @@
 
 import Foundation
 import Glibc
+import TestKit
 
 /// A running `regent serve`.
 final class Daemon: Sendable {

@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import TestKit
 import Testing
 
 /// An origin, a directory, and what has been stored there.

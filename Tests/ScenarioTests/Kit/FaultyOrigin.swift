@@ -2,6 +2,8 @@
 // `/fault/NAME/…`; where it cuts and what it babbles follows from the seed and the target, so that a run can be had again.
 // `/good/…` is answered well, and so is everything once the origin is mended.
 
+import TestKit
+
 /// What an origin does wrong.
 enum Fault: String, CaseIterable, Sendable {
   case closesAtOnce, resetsAtOnce, closesInHead, resetsInHead, garbage, largeHead, badFraming

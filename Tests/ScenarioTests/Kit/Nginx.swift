@@ -3,6 +3,7 @@
 
 import Foundation
 import Glibc
+import TestKit
 
 /// A running nginx that serves `root` and logs each request as `METHOD URI STATUS`.
 final class Nginx: Sendable {

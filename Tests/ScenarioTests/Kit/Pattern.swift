@@ -2,6 +2,7 @@
 // object, another offset, another run. Compared in bulk, because a debug build is slow byte by byte.
 
 import Glibc
+import TestKit
 
 /// The endless content that belongs to a name.
 struct Pattern: Sendable {
@@ -41,19 +42,4 @@ struct Pattern: Sendable {
 func isSame(_ one: [UInt8], _ other: [UInt8]) -> Bool {
   guard one.count == other.count else { return false }
   return unsafe memcmp(one, other, one.count) == 0
-}
-
-/// SplitMix64: the same seed gives the same test.
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
 }

@@ -2,6 +2,7 @@
 // for, and answers whole targets with the head that came.
 
 import Foundation
+import TestKit
 
 /// A running proxy on a port that the system handed out.
 final class SecureProxy: Sendable {

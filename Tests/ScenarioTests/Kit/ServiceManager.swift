@@ -3,6 +3,7 @@
 
 import Foundation
 import Glibc
+import TestKit
 
 /// A socket for NOTIFY_SOCKET.
 final class ServiceManager: Sendable {

@@ -3,6 +3,7 @@
 
 import Foundation
 import Glibc
+import TestKit
 
 /// How a program ended.
 enum Exit: Equatable, Sendable {

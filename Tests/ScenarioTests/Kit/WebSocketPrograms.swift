@@ -2,6 +2,7 @@
 // comes; the client goes through everything that it is asked to and says where it got to.
 
 import Foundation
+import TestKit
 
 /// A WebSocket server on a port that the system handed out.
 final class WebSocketServer: Sendable {
