@@ -5,13 +5,6 @@ import Testing
 
 @Suite("Class B: variants, sizes, numbers")
 struct ClassBVariantsTests {
-  private func entries(_ daemon: Daemon) throws -> Int {
-    let text = try daemon.get("/stats", host: "regent.localhost").text
-    let stats = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
-    let memory = try #require(stats["memory"] as? [String: Any], "\(text)")
-    return try #require(memory["entries"] as? Int, "\(text)")
-  }
-
   @Test("B8: a URL has at most 32 variants, and the last ones are kept")
   func variantsWithoutEnd() throws {
     let stage = try Stage { request, connection in
@@ -19,7 +12,7 @@ struct ClassBVariantsTests {
     }
     let client = try stage.daemon.connect()
     for number in 0..<300 { #expect(try client.get("/a", ["Foo: \(number)"]).text == "\(number)") }
-    #expect(try entries(stage.daemon) == 32)
+    #expect(try stage.daemon.figures("memory")["entries"] == 32)
     #expect(try client.get("/a", ["Foo: 299"]).isHit)
     #expect(try !client.get("/a", ["Foo: 0"]).isHit)
   }

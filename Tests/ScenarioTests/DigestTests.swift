@@ -58,10 +58,9 @@ struct DigestTests {
   private static func content(_ count: Int) -> [UInt8] { Pattern(for: "digest").bytes(count: count) }
 
   private static func mismatches(_ stage: Stage) throws -> (faults: Int, notStored: Int) {
-    let domains = try stage.daemon.stats()["domains"] as? [String: [String: Any]]
-    let refused = domains?["default"]?["not-stored"] as? [String: Int]
-    let faults = try FaultTests.faults(stage.daemon)
-    return (faults["digest-mismatch"] ?? 0, refused?["digest-mismatch"] ?? 0)
+    let faults = try stage.daemon.figures("origins", "faults")
+    let notStored = try stage.daemon.figures("domains", "default", "not-stored")
+    return (faults["digest-mismatch"] ?? 0, notStored["digest-mismatch"] ?? 0)
   }
 
   @Test("what is as it should be is stored", arguments: Case.all)
@@ -96,7 +95,7 @@ struct DigestTests {
       #expect(try eventually { try Self.mismatches(stage) == (number, number) })
     }
     #expect(stage.origin.count("/a") == 2)
-    #expect(try stage.daemon.stats().entries == 0)
+    #expect(try stage.daemon.figures("memory")["entries"] == 0)
     #expect(stage.daemon.log.contains("default: a response is not what its digest says, and is not stored"))
   }
 
@@ -155,8 +154,7 @@ struct DigestTests {
     try asked.wait()
     let others = try (0..<5).map { _ in try stage.daemon.connect() }
     for other in others { try other.request("GET", "/a") }
-    #expect(
-      try eventually { try (stage.daemon.stats()["flights"] as? [String: Any])?["waiting"] as? Int == 5 })
+    #expect(try eventually { try stage.flight("waiting") == 5 })
     gate.open()
     for client in [first] + others { #expect(isSame(try client.response().body, body)) }
     #expect(stage.origin.requests.count == 1)
@@ -183,7 +181,7 @@ struct DigestTests {
       try connection.send(Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + body)
     }
     #expect(try stage.get("/a")["X-Number"] == "1")
-    #expect(try eventually { try stage.daemon.stats().entries == 1 })
+    #expect(try eventually { try stage.daemon.figures("memory")["entries"] == 1 })
     #expect(try stage.get("/a")["X-Number"] == "2")
     let third = try stage.get("/a")
     // A 304's own digests are about content that it does not carry.
@@ -261,7 +259,7 @@ struct DigestTests {
     }
     guard !isRight else { return #expect(try eventually { try stage.get("/a").isHit }) }
     #expect(try eventually { try Self.mismatches(stage) == (1, 1) })
-    #expect(try eventually { try stage.daemon.stats().entries == 0 })
+    #expect(try eventually { try stage.daemon.figures("memory")["entries"] == 0 })
     let whole = try stage.get("/a")
     #expect(whole.status == 200 && isSame(whole.body, content.bytes) && !whole.isHit, "\(whole.head.raw)")
     #expect(stage.origin.requests.last?["Range"] == nil)
@@ -298,10 +296,10 @@ extension DigestTests {
       try framing.send(["Repr-Digest: \(SHA256.member(isRight ? body : body + [1]))"], body, connection)
     }
     #expect(isSame(try stage.get("/a").body, body))
-    guard !isRight else { return #expect(try eventually { try stage.daemon.stats().inserted == 1 }) }
+    guard !isRight else { return #expect(try eventually { try stage.daemon.disk("insertions") == 1 }) }
     #expect(try eventually { try Self.mismatches(stage).faults == 1 })
     #expect(try !stage.get("/a").isHit)
-    #expect(try stage.daemon.stats().inserted == 0 && stage.daemon.stats().entries == 0)
+    #expect(try stage.daemon.disk("insertions") == 0 && stage.daemon.figures("memory")["entries"] == 0)
   }
 
   @Test(
@@ -316,8 +314,8 @@ extension DigestTests {
     #expect(try stage.get("/a", ["Range: bytes=0-\(count / 2)"]).status == 206)
     #expect(isSame(try stage.get("/a").body, content.bytes))
     #expect(try eventually { try Self.mismatches(stage).faults >= 1 })
-    #expect(try eventually { try stage.daemon.stats().entries == 0 })
-    #expect(try stage.daemon.stats().inserted == 0)
+    #expect(try eventually { try stage.daemon.figures("memory")["entries"] == 0 })
+    #expect(try stage.daemon.disk("insertions") == 0)
     let whole = try stage.get("/a")
     #expect(!whole.isHit && isSame(whole.body, content.bytes), "\(whole.head.raw)")
     #expect(try eventually { try stage.get("/a").isHit })
@@ -328,11 +326,4 @@ extension [UInt8] {
   fileprivate func parts(_ count: Int) -> [[UInt8]] {
     stride(from: 0, to: self.count, by: count).map { Array(self[$0..<Swift.min($0 + count, self.count)]) }
   }
-}
-
-extension [String: Any] {
-  /// How many responses are stored in memory.
-  fileprivate var entries: Int? { (self["memory"] as? [String: Any])?["entries"] as? Int }
-  /// How many were ever stored on the disk.
-  fileprivate var inserted: Int? { (self["disk"] as? [String: Any])?["insertions"] as? Int }
 }

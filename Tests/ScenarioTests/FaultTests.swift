@@ -5,11 +5,6 @@ import Testing
 
 @Suite("Faults of origins")
 struct FaultTests {
-  static func faults(_ daemon: Daemon) throws -> [String: Int] {
-    let origins = try #require(try daemon.stats()["origins"] as? [String: Any])
-    return try #require(origins["faults"] as? [String: Int])
-  }
-
   @Test(
     "has its outcome and its counter, leaves nothing in the store, and costs its connection",
     arguments: Fault.allCases)
@@ -28,7 +23,7 @@ struct FaultTests {
     case .good: #expect(isSame(try client.response().body, FaultyOrigin.content(of: target)))
     }
     // What lies behind a good answer is seen when the connection is looked at again.
-    #expect(try eventually { try (Self.faults(daemon)[fault.reason] ?? 0) >= 1 })
+    #expect(try eventually { try (daemon.figures("origins", "faults")[fault.reason] ?? 0) >= 1 })
     let faulty = Set(origin.requests.map(\.connection))
     origin.mend()
     let answer = try daemon.get(target)
@@ -52,7 +47,7 @@ struct FaultTests {
     #expect(try stage.get("/a").text == "/a")
     #expect(try stage.get("/b").text == "/b")
     #expect(stage.origin.count("/b") == 2)
-    #expect(try Self.faults(stage.daemon) == ["closed-as-reused": 1])
+    #expect(try stage.daemon.figures("origins", "faults") == ["closed-as-reused": 1])
   }
 
   @Test("what comes before the request is no answer to it")
@@ -68,7 +63,7 @@ struct FaultTests {
     let daemon = try Daemon.start(upstream: "http://127.0.0.1:\(listener.port)", workers: 1)
     let isSeen = try eventually {
       _ = try daemon.get("/a")
-      return (try Self.faults(daemon)["unasked-bytes"] ?? 0) > 0
+      return (try daemon.figures("origins", "faults")["unasked-bytes"] ?? 0) > 0
     }
     #expect(isSeen)
     listener.stop()
@@ -97,7 +92,7 @@ struct FaultTests {
     let answer = try daemon.get("/a")
     #expect(answer.status == row.status, "\(answer.head.raw)")
     #expect(answer["Proxy-Status"]?.contains("error=\(row.word)") == true, "\(answer.head.raw)")
-    #expect((try Self.faults(daemon)[row.reason] ?? 0) >= 1)
+    #expect((try daemon.figures("origins", "faults")[row.reason] ?? 0) >= 1)
   }
 
   @Test(
@@ -154,6 +149,6 @@ struct FaultTests {
     #expect(answer.status == (count > 8 ? 502 : 200), "\(answer.head.raw)")
     let again = try stage.get("/a")
     #expect(again.isHit == (count <= 8) && (count > 8 || again.interim.isEmpty))
-    #expect((try Self.faults(stage.daemon)["too-many-interim"] ?? 0 > 0) == (count > 8))
+    #expect((try stage.daemon.figures("origins", "faults")["too-many-interim"] ?? 0 > 0) == (count > 8))
   }
 }

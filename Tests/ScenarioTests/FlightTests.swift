@@ -88,11 +88,7 @@ struct FlightTests {
       try client.request("GET", "/l")
       return client
     }
-    #expect(
-      try eventually {
-        let figures = try ["followers", "joined-late"].map(stage.flight)
-        return figures[0] + figures[1] == 5
-      })
+    #expect(try stage.hasJoined(5))
     leader.socket.reset()
     gate.open()
     for follower in followers { #expect(isSame(try follower.response().body, body)) }
@@ -175,8 +171,12 @@ struct FlightTests {
 extension Stage {
   /// A figure of /stats' `flights`.
   func flight(_ name: String) throws -> Int {
-    let flights = try #require(try daemon.stats()["flights"] as? [String: Any])
-    return try #require(flights[name] as? Int, "there is no such figure: \(name)")
+    try #require(try daemon.figures("flights")[name], "there is no such figure: \(name)")
+  }
+
+  /// Waits until so many requests have joined a fetch, at its start or later.
+  func hasJoined(_ count: Int) throws -> Bool {
+    try eventually { try flight("followers") + flight("joined-late") == count }
   }
 
   /// Sends a request on so many connections, and waits until one is at the origin and all others wait for it.

@@ -11,11 +11,6 @@ struct OriginPoolTests {
     func pass() { _ = eventually { isOpen.value } }
   }
 
-  private func origins(_ daemon: Daemon) throws -> [String: Int] {
-    let figures = try daemon.stats()["origins"] as? [String: Any] ?? [:]
-    return figures.compactMapValues { $0 as? Int }
-  }
-
   @Test("no more are opened than may be; who waits is served, and who is one too many gets 503 at once")
   func limits() throws {
     let gate = Gate()
@@ -28,7 +23,7 @@ struct OriginPoolTests {
     let clients = try (0..<3).map { number in
       let client = try stage.daemon.connect()
       try client.request("GET", "/\(number)")
-      #expect(eventually { (try? origins(stage.daemon)["waiting"]) == max(0, number - 1) })
+      #expect(eventually { (try? stage.daemon.figures("origins")["waiting"]) == max(0, number - 1) })
       #expect(eventually { stage.origin.requests.count == min(number + 1, 2) })
       return client
     }
@@ -38,7 +33,7 @@ struct OriginPoolTests {
     gate.open()
     for (number, client) in clients.enumerated() { #expect(try client.response().text == "/\(number)") }
     #expect(stage.origin.connections == 2)
-    let figures = try origins(stage.daemon)
+    let figures = try stage.daemon.figures("origins")
     #expect(figures["refused"] == 1 && figures["waiting"] == 0 && figures["opened"] == 2, "\(figures)")
     #expect(figures["idle"] == 2 && figures["connections"] == 2, "\(figures)")
   }
@@ -75,8 +70,8 @@ struct OriginPoolTests {
     #expect(eventually { stage.origin.requests.count == 3 })
     gate.open()
     for client in clients { #expect(try client.response().status == 200) }
-    #expect(eventually { (try? origins(stage.daemon)["connections"]) == 1 })
-    #expect(try origins(stage.daemon)["idle"] == 1)
+    #expect(eventually { (try? stage.daemon.figures("origins")["connections"]) == 1 })
+    #expect(try stage.daemon.figures("origins")["idle"] == 1)
   }
 
   @Test("a name with two families is reached at the one that answers, and is looked up once")
@@ -86,7 +81,7 @@ struct OriginPoolTests {
     let daemon = try Daemon.start(
       upstream: "http://localhost:\(stage.origin.port)", set: ["timeouts.names=1h"])
     for _ in 0..<3 { #expect(try daemon.get("/a", ["Connection: close"]).status == 200) }
-    #expect(try origins(daemon)["name-look-ups"] == 1)
-    #expect(try origins(daemon)["names"] == 1)
+    #expect(try daemon.figures("origins")["name-look-ups"] == 1)
+    #expect(try daemon.figures("origins")["names"] == 1)
   }
 }

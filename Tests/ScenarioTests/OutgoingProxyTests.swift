@@ -125,8 +125,7 @@ struct SecureProxyScenarios {
     #expect(asked.hasPrefix("CONNECT api.test:4443 HTTP/1.1\r\nHost: api.test:4443\r\n"), "\(asked)")
     #expect(asked.contains("Proxy-Authorization: Basic dXNlcjpodXNo\r\n"))
     #expect(asked.components(separatedBy: "CONNECT").count == 2, "a tunnel is used again: \(asked)")
-    let faults = (try daemon.stats()["origins"] as? [String: Any])?["faults"] as? [String: Int]
-    #expect(faults == [:])
+    #expect(try daemon.figures("origins", "faults") == [:])
   }
 
   @Test("passes uploads on, and tunnels of the client's own")
@@ -151,8 +150,7 @@ struct SecureProxyScenarios {
     for target in ["/a", "/b"] {
       #expect(try daemon.get(target).text.hasPrefix("GET http://api.test:81\(target) HTTP/1.1\r\n"))
     }
-    let opened = (try daemon.stats()["origins"] as? [String: Any])?["opened"] as? Int
-    #expect(opened == 1)
+    #expect(try daemon.figures("origins")["opened"] == 1)
   }
 
   @Test(

@@ -24,8 +24,7 @@ struct RetryTests {
     let response = try stage.get("/a")
     #expect(response.status == 200 && response.text == "good", "\(response.head.raw)")
     #expect(stage.origin.count("/a") == 3)
-    let origins = try stage.daemon.stats()["origins"] as? [String: Any]
-    #expect(origins?["retries"] as? Int == 2)
+    #expect(try stage.daemon.figures("origins")["retries"] == 2)
   }
 
   @Test("as often as the domain says, and then its last answer is the client's")
@@ -141,8 +140,7 @@ struct RetryTests {
     let response = try client.response(to: "PUT")
     #expect(response.text == "good", "\(response.head.raw)")
     #expect(bodies.value.count == 3 && bodies.value.allSatisfy { isSame($0, content) })
-    let origins = try stage.daemon.stats()["origins"] as? [String: Any]
-    #expect(origins?["kept-content-bytes"] as? Int == 0)
+    #expect(try stage.daemon.figures("origins")["kept-content-bytes"] == 0)
   }
 
   @Test("content that is too large to be kept is not sent again")
@@ -176,9 +174,8 @@ struct RetryTests {
       for number in 0..<50 { #expect(try client.get("/\(worker)/\(number)").status == 503) }
     }
     #expect(stage.origin.requests.count <= 400 + 40 + 3 && stage.origin.requests.count > 410)
-    let origins = try stage.daemon.stats()["origins"] as? [String: Any]
-    let reasons = origins?["not-retried"] as? [String: Any]
-    #expect(reasons?["budget"] as? Int ?? 0 > 300, "\(String(describing: origins))")
+    let reasons = try stage.daemon.figures("origins", "not-retried")
+    #expect(reasons["budget"] ?? 0 > 300, "\(reasons)")
   }
 
   @Test("a stale response that may answer does, at once, and nobody waits for a repetition")
@@ -221,8 +218,7 @@ struct RetryTests {
     #expect(eventually { stage.origin.count("/stored") == 2 })
     #expect(try eventually { try stage.get("/stored").isHit })
     #expect(stage.origin.count("/gone") == 1)
-    let origins = try stage.daemon.stats()["origins"] as? [String: Any]
-    #expect(
-      (origins?["not-retried"] as? [String: Any])?["left"] as? Int == 1, "\(String(describing: origins))")
+    let reasons = try stage.daemon.figures("origins", "not-retried")
+    #expect(reasons["left"] == 1, "\(reasons)")
   }
 }

@@ -49,7 +49,7 @@ extension UnderLoad {
       // The origin is done although nobody has read anything.
       #expect(eventually { sent.value == Self.size })
       #expect(stage.daemon.isSanitized || stage.daemon.resident - quiet < 48 << 20)
-      #expect(try eventually { try stage.daemon.stats().insertions == 1 })
+      #expect(try eventually { try stage.daemon.disk("insertions") == 1 })
       for client in slow { #expect(try readWhole(client)) }
       #expect(stage.daemon.isSanitized || stage.daemon.resident - quiet < 48 << 20)
       #expect(try readWhole(stage.daemon.connect().asking("/a")))
@@ -84,9 +84,4 @@ extension Client {
     try request("GET", target)
     return self
   }
-}
-
-extension [String: Any] {
-  /// How many responses were ever stored on the disk.
-  fileprivate var insertions: Int? { (self["disk"] as? [String: Any])?["insertions"] as? Int }
 }

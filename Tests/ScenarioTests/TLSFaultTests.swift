@@ -18,7 +18,7 @@ struct TLSFaultTests {
     #expect(
       answer["Proxy-Status"]?.contains("error=\(word)") == true, "\(answer.head.raw)",
       sourceLocation: location)
-    let counted = try FaultTests.faults(daemon)
+    let counted = try daemon.figures("origins", "faults")
     #expect((counted[reason] ?? 0) >= 1, "\(counted)", sourceLocation: location)
   }
 
@@ -101,7 +101,7 @@ struct TLSFaultTests {
     let (daemon, proxy) = try Self.daemon(server, authority, isBehindProxy: isBehindProxy)
     defer { withExtendedLifetime(proxy) {} }
     for _ in 0..<2 { #expect(throws: (any Error).self) { try daemon.get("/a") } }
-    #expect(try FaultTests.faults(daemon)["tls-truncated"] == 2)
+    #expect(try daemon.figures("origins", "faults")["tls-truncated"] == 2)
   }
 
   @Test(
@@ -113,7 +113,7 @@ struct TLSFaultTests {
     let (daemon, proxy) = try Self.daemon(server, authority, isBehindProxy: isBehindProxy)
     defer { withExtendedLifetime(proxy) {} }
     for _ in 0..<2 { #expect(try daemon.get("/a").text == "half") }
-    #expect(try FaultTests.faults(daemon).isEmpty)
+    #expect(try daemon.figures("origins", "faults").isEmpty)
   }
 }
 

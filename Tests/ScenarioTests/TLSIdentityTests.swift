@@ -6,10 +6,6 @@ import Testing
 
 @Suite("Identities towards HTTPS origins")
 struct TLSIdentityTests {
-  private func figures(_ daemon: Daemon) throws -> [String: Int] {
-    (try daemon.stats()["origins"] as? [String: Any] ?? [:]).compactMapValues { $0 as? Int }
-  }
-
   @Test(
     "domains at one address that differ in trust, certificate or name share neither connections nor sessions")
   func apart() throws {
@@ -53,7 +49,7 @@ struct TLSIdentityTests {
       upstream: nginx.url, workers: 1, set: ["domain.default.policy=network-only"],
       environment: authority.trust)
     for _ in 0..<5 { #expect(try daemon.get("/a").status == 200) }
-    let figures = try figures(daemon)
+    let figures = try daemon.figures("origins")
     #expect(figures["opened"] == 5 && figures["tls-resumed"] == 4, "\(figures)")
   }
 

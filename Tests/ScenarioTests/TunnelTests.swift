@@ -23,11 +23,6 @@ struct TunnelTests {
     return client
   }
 
-  private static func figures(_ daemon: Daemon, _ section: String = "tunnels") throws -> [String: Int] {
-    let figures = try #require(try daemon.stats()[section] as? [String: Any])
-    return figures.compactMapValues { $0 as? Int }
-  }
-
   @Test("the client's end reaches the origin, whose last words still reach the client, and then its end")
   func clientEndsFirst() throws {
     let stage = try Self.stage { connection in
@@ -41,7 +36,7 @@ struct TunnelTests {
     client.socket.endSending()
     #expect(try client.receive(8) == Array("farewell".utf8))
     #expect(try client.receive().isEmpty)
-    #expect(try eventually { try Self.figures(stage.daemon)["open"] == 0 })
+    #expect(try eventually { try stage.daemon.figures("tunnels")["open"] == 0 })
   }
 
   @Test("the origin's end reaches the client, whose last words still reach the origin")
@@ -78,7 +73,7 @@ struct TunnelTests {
     } else {
       #expect(throws: SocketError.reset) { try client.receive() }
     }
-    #expect(try eventually { try Self.figures(stage.daemon)["open"] == 0 })
+    #expect(try eventually { try stage.daemon.figures("tunnels")["open"] == 0 })
   }
 
   @Test("a tunnel in which nothing moves is cut; one in which either side moves is not")
@@ -96,7 +91,7 @@ struct TunnelTests {
     let start = ContinuousClock.now
     #expect(throws: SocketError.reset) { try client.receive() }
     #expect(ContinuousClock.now - start > .milliseconds(700))
-    #expect(try eventually { try Self.figures(stage.daemon)["open"] == 0 })
+    #expect(try eventually { try stage.daemon.figures("tunnels")["open"] == 0 })
   }
 
   @Test("tunnels have a bound of their own, and hold none of the connections that requests share")
@@ -108,11 +103,11 @@ struct TunnelTests {
     let refusal = try third.response()
     #expect(refusal.status == 503 && refusal["Proxy-Status"]?.contains("connection_limit_reached") == true)
     #expect(try third.get("/a").text == "ordinary")
-    let figures = try Self.figures(stage.daemon)
+    let figures = try stage.daemon.figures("tunnels")
     #expect(figures["open"] == 2 && figures["opened"] == 2 && figures["refused"] == 1, "\(figures)")
-    #expect(try Self.figures(stage.daemon, "origins")["connections"] == 1)
+    #expect(try stage.daemon.figures("origins")["connections"] == 1)
     clients[0].socket.reset()
-    #expect(try eventually { try Self.figures(stage.daemon)["open"] == 1 })
+    #expect(try eventually { try stage.daemon.figures("tunnels")["open"] == 1 })
     _ = try Self.open(stage.daemon)
   }
 
@@ -126,7 +121,7 @@ struct TunnelTests {
     let client = try Self.open(stage.daemon)
     try client.send(String(repeating: "x", count: 1000))
     _ = try client.receive(3000)
-    let figures = try Self.figures(stage.daemon)
+    let figures = try stage.daemon.figures("tunnels")
     #expect(figures["bytes-in"] == 1000 && figures["bytes-out"] == 3000, "\(figures)")
   }
 
@@ -208,7 +203,7 @@ extension UnderLoad {
         if index % 2 == 0 { client.socket.reset() } else { client.socket.endSending() }
         if index % 2 == 1 { #expect(try client.receive().isEmpty) }
       }
-      let figures = try #require(try stage.daemon.stats()["tunnels"] as? [String: Int])
+      let figures = try stage.daemon.figures("tunnels")
       let bytes = 32 * (0..<40).reduce(0) { $0 + 1 + $1 * 3511 }
       #expect(figures["bytes-in"] == bytes && figures["bytes-out"] == bytes, "\(figures)")
       #expect(

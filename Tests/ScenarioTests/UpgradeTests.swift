@@ -175,10 +175,9 @@ struct UpgradeTests {
     let refusal = try client.response()
     #expect(refusal.status == 502 && refusal.text.contains("Sec-WebSocket-Accept"), "\(refusal.text)")
     #expect(refusal["Proxy-Status"]?.contains("http_protocol_error") == true)
-    let faults = (try stage.daemon.stats()["origins"] as? [String: Any])?["faults"] as? [String: Int]
-    #expect(faults == ["websocket-accept": 1])
-    let tunnels = try stage.daemon.stats()["tunnels"] as? [String: Int]
-    #expect(tunnels?["open"] == 0 && tunnels?["opened"] == 0)
+    #expect(try stage.daemon.figures("origins", "faults") == ["websocket-accept": 1])
+    let tunnels = try stage.daemon.figures("tunnels")
+    #expect(tunnels["open"] == 0 && tunnels["opened"] == 0)
   }
 
   @Test("a WebSocket without a key, or with two, is asked for as an ordinary request")

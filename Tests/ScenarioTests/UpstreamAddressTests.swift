@@ -18,8 +18,7 @@ struct UpstreamAddressTests {
   }
 
   private func refused(_ daemon: Daemon) throws -> Int {
-    let origins = try daemon.stats()["origins"] as? [String: Any]
-    return try #require(origins?["refused"] as? Int)
+    try #require(try daemon.figures("origins")["refused"])
   }
 
   @Test("requests are spread by weight, each with its address's own Host")

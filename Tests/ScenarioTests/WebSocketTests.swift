@@ -33,7 +33,7 @@ struct WebSocketTests {
 
   private func expectClosed(_ daemon: Daemon) throws {
     let isClosed = try eventually {
-      let tunnels = try #require(try daemon.stats()["tunnels"] as? [String: Int])
+      let tunnels = try daemon.figures("tunnels")
       return tunnels["open"] == 0 && tunnels["opened"] == 2
     }
     #expect(isClosed)

@@ -4,6 +4,7 @@
 import Foundation
 import Glibc
 import TestKit
+import Testing
 
 /// A running `regent serve`.
 final class Daemon: Sendable {
@@ -130,5 +131,14 @@ extension Daemon {
       throw WireError.malformed(response.head.raw + response.text)
     }
     return stats
+  }
+
+  /// The numbers at a place of /stats: `figures("origins", "faults")`.
+  func figures(_ place: String...) throws -> [String: Int] {
+    var section = try stats()
+    for name in place {
+      section = try #require(section[name] as? [String: Any], "/stats has no \(place.joined(separator: "."))")
+    }
+    return section.compactMapValues { $0 as? Int }
   }
 }

@@ -86,8 +86,7 @@ final class DiskStage: Sendable {
 extension Daemon {
   /// A figure of the disk cache.
   func disk(_ figure: String) throws -> Int {
-    let disk = try stats()["disk"] as? [String: Any]
-    return try #require(disk?[figure] as? Int, "there is no disk figure \(figure)")
+    try #require(try figures("disk")[figure], "there is no disk figure \(figure)")
   }
 
   /// Waits until so many responses were written.
