@@ -36,18 +36,8 @@ struct CacheCommandTests {
     }
   }
 
-  struct Told {
-    let exit: Exit?
-    let output: String
-    let errors: String
-
-    func says(_ texts: String...) -> Bool { exit == .status(0) && texts.allSatisfy(output.contains) }
-    var lines: [Substring] { output.split(separator: "\n") }
-  }
-
   private static func cache(_ arguments: [String]) throws -> Told {
-    let told = try run(Daemon.binary, ["cache"] + arguments, environment: Daemon.environment)
-    return Told(exit: told.exit, output: told.output, errors: told.errors)
+    try run(Daemon.binary, ["cache"] + arguments, environment: Daemon.environment)
   }
 
   @Test("ls lists what is stored beside the daemon that has it, which is told, and behind it")

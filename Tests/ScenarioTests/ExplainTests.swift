@@ -1,6 +1,5 @@
 // `regent explain`: what the running daemon would do with a request, and why; it fetches nothing and changes nothing.
 
-import TestKit
 import Testing
 
 @Suite("regent explain")
@@ -48,21 +47,8 @@ struct ExplainTests {
     }
   }
 
-  private struct Told {
-    let exit: Exit?
-    let output: String
-    let errors: String
-
-    func says(_ texts: String...) -> Bool { exit == .status(0) && texts.allSatisfy(output.contains) }
-  }
-
   private static func explain(_ arguments: [String]) throws -> Told {
-    let folder = try TemporaryFolder()
-    let (output, errors) = (folder.path("output"), folder.path("errors"))
-    let process = try ChildProcess(
-      Daemon.binary, ["explain"] + arguments, environment: Daemon.environment, output: output, errors: errors)
-    let exit = process.wait()
-    return Told(exit: exit, output: contents(of: output), errors: contents(of: errors))
+    try run(Daemon.binary, ["explain"] + arguments, environment: Daemon.environment)
   }
 
   @Test("a miss, and then a hit with the arithmetic of its age; nothing is fetched and nothing changes")

@@ -146,7 +146,7 @@ struct LifeTests {
     #expect(try regent("serve", "--nonsense").exit != .status(0))
   }
 
-  private func regent(_ arguments: String...) throws -> (exit: Exit, output: String, errors: String) {
+  private func regent(_ arguments: String...) throws -> Told {
     try run(Daemon.binary, arguments, environment: Daemon.environment)
   }
 }

@@ -85,11 +85,7 @@ final class Client {
   func receive() throws -> [UInt8] { try reader.some() }
 
   /// So many bytes behind a response.
-  func receive(_ count: Int) throws -> [UInt8] {
-    var bytes: [UInt8] = []
-    try reader.read(count) { bytes.append(contentsOf: $0) }
-    return bytes
-  }
+  func receive(_ count: Int) throws -> [UInt8] { try reader.read(count) }
 
   /// What still comes until the daemon ends the connection. Throws a timeout if it does not.
   func rest() throws -> String {

@@ -75,6 +75,13 @@ final class MessageReader {
     }
   }
 
+  /// So many bytes.
+  func read(_ count: Int) throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    try read(count) { bytes.append(contentsOf: $0) }
+    return bytes
+  }
+
   /// Whatever comes next, message or not; empty at the end.
   func some() throws -> [UInt8] { try piece(upTo: .max) ?? [] }
 

@@ -41,11 +41,7 @@ final class OriginConnection {
   func receive() throws -> [UInt8] { try reader.some() }
 
   /// So many bytes.
-  func receive(_ count: Int) throws -> [UInt8] {
-    var bytes: [UInt8] = []
-    try reader.read(count) { bytes.append(contentsOf: $0) }
-    return bytes
-  }
+  func receive(_ count: Int) throws -> [UInt8] { try reader.read(count) }
 
   /// Ends the connection cleanly after this request.
   func close() {

@@ -100,10 +100,20 @@ final class ChildProcess: Sendable {
   }
 }
 
+/// What a program said that ran to its end.
+struct Told: Sendable {
+  let exit: Exit
+  let output: String
+  let errors: String
+
+  var lines: [Substring] { output.split(separator: "\n") }
+
+  /// Whether it ended well and wrote all of these.
+  func says(_ texts: String...) -> Bool { exit == .status(0) && texts.allSatisfy(output.contains) }
+}
+
 /// Runs a program to its end and gives what it wrote.
-func run(
-  _ program: String, _ arguments: [String], environment: [String: String] = [:]
-) throws -> (exit: Exit, output: String, errors: String) {
+func run(_ program: String, _ arguments: [String], environment: [String: String] = [:]) throws -> Told {
   let folder = try TemporaryFolder()
   let (output, errors) = (folder.path("output"), folder.path("errors"))
   let child = try ChildProcess(
@@ -111,7 +121,7 @@ func run(
   guard let exit = child.wait() else {
     throw SpawnError(description: "\(program) \(arguments) did not end within \(patience) s")
   }
-  return (exit, contents(of: output), contents(of: errors))
+  return Told(exit: exit, output: contents(of: output), errors: contents(of: errors))
 }
 
 /// The text of a file, empty where there is none.
