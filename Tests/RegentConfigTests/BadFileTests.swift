@@ -47,32 +47,32 @@ struct BadFileTests {
 
   static let wrongValues = [
     BadFile(
-      policed("scope = 'everyone'"),
+      oneDomain + "scope = 'everyone'",
       #"r.toml:4: "domain.scope" must be one of "shared", "private", not "everyone""#),
     BadFile(
-      policed("set-cookie = 'stip'"),
+      oneDomain + "set-cookie = 'stip'",
       #"r.toml:4: "domain.set-cookie" must be one of "store", "strip", "refuse", not "stip" (did you mean "strip"?)"#
     ),
     BadFile(
-      policed("request-directives = 'no'"),
+      oneDomain + "request-directives = 'no'",
       #"r.toml:4: "domain.request-directives" must be true or false, not "no""#),
     BadFile(
-      policed("heuristic-percent = 101"),
+      oneDomain + "heuristic-percent = 101",
       #"r.toml:4: "domain.heuristic-percent" cannot be 101: it must be from 0 to 100"#),
     BadFile(
-      policed("negative-ttl = '1m'"),
+      oneDomain + "negative-ttl = '1m'",
       #"r.toml:4: "domain.negative-ttl" must be a table of statuses such as { "404" = "1m", "5xx" = "5s" }, not "1m""#
     ),
     BadFile(
-      policed("negative-ttl = { 399 = '1m' }"),
+      oneDomain + "negative-ttl = { 399 = '1m' }",
       #"r.toml:4: "domain.negative-ttl" cannot be "399": a status is one from "400" to "599", "4xx" or "5xx""#
     ),
     BadFile(
-      policed("negative-ttl = { 3xx = '1m' }"),
+      oneDomain + "negative-ttl = { 3xx = '1m' }",
       #"r.toml:4: "domain.negative-ttl" cannot be "3xx": a status is one from "400" to "599", "4xx" or "5xx""#
     ),
     BadFile(
-      policed("negative-ttl = { 404 = 60 }"),
+      oneDomain + "negative-ttl = { 404 = 60 }",
       #"r.toml:4: "domain.negative-ttl" cannot be 60: it must be a duration with its unit, such as "250ms", "10s" or "5m""#
     ),
     BadFile("memory = 1", #"r.toml:1: "memory" must be a table, not 1"#),
@@ -182,9 +182,4 @@ func expectErrors(_ file: BadFile, sourceLocation: SourceLocation = #_sourceLoca
     #expect(error.errors.map(\.description) == file.errors, sourceLocation: sourceLocation)
     #expect(error.cause == .content, sourceLocation: sourceLocation)
   }
-}
-
-/// A domain with one more line.
-private func policed(_ line: String) -> String {
-  "[[domain]]\nname = 'a'\nupstream = 'http://a.test'\n\(line)"
 }

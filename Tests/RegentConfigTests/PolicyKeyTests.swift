@@ -7,16 +7,9 @@ import Testing
 
 @Suite("The keys of a domain's policy")
 struct PolicyKeyTests {
-  static let start = "[[domain]]\nname = 'a'\nupstream = 'http://a.test'\n"
-
-  private func domain(_ lines: String, set: [String] = []) throws -> RegentConfig.Domain {
-    let overrides = try set.map { try Override(set: "domain.a.\($0)") }
-    return try Configuration.parse(Self.start + lines, file: "f", overrides: overrides).domains[0]
-  }
-
   @Test("without any, RFC 9111 as it stands")
   func defaults() throws {
-    let domain = try domain("")
+    let domain = try parsedDomain("")
     #expect(domain.scope == .shared && domain.setCookie == .store && domain.requestDirectives)
     #expect(domain.minimumTTL == nil && domain.maximumTTL == nil && domain.staleIfError == nil)
     #expect(domain.negativeTTL.rows.isEmpty && domain.heuristicMaximum == .seconds(86_400))
@@ -25,7 +18,7 @@ struct PolicyKeyTests {
 
   @Test("each is read from a file")
   func file() throws {
-    let domain = try domain(
+    let domain = try parsedDomain(
       """
       ttl-min = '1s'
       ttl-max = '7d'
@@ -50,31 +43,31 @@ struct PolicyKeyTests {
 
   @Test("negative-ttl may stand as a table of its own")
   func table() throws {
-    let domain = try domain("[domain.negative-ttl]\n404 = '1m'\n")
+    let domain = try parsedDomain("[domain.negative-ttl]\n404 = '1m'\n")
     #expect(domain.negativeTTL.rows.map(\.ttl) == [.seconds(60)])
   }
 
   @Test("each is set on the command line")
   func commandLine() throws {
-    let domain = try domain(
+    let domain = try parsedDomain(
       "",
       set: ["scope=private", "set-cookie=refuse", "negative-ttl=404=1m,5xx=5s", "request-directives=false"])
     #expect(domain.scope == .private && domain.setCookie == .refuse && !domain.requestDirectives)
     #expect(domain.negativeTTL.toml == #"{ "404" = "1m", "5xx" = "5s" }"#)
-    #expect(try self.domain("", set: ["negative-ttl="]).negativeTTL.rows.isEmpty)
+    #expect(try parsedDomain("", set: ["negative-ttl="]).negativeTTL.rows.isEmpty)
   }
 
   @Test(
     "a table of statuses that is none is refused",
     arguments: ["404", "404=", "404=1", "=1m", "x=1m", "404=1m,404=2m", "4444=1m", "+40=1m"])
   func refused(value: String) {
-    #expect(throws: ConfigurationErrors.self) { try domain("", set: ["negative-ttl=\(value)"]) }
+    #expect(throws: ConfigurationErrors.self) { try parsedDomain("", set: ["negative-ttl=\(value)"]) }
   }
 
   @Test("a table of statuses has 16 rows at most")
   func tooMany() throws {
     func rows(_ count: Int) -> String { (400..<400 + count).map { "\($0)=1m" }.joined(separator: ",") }
-    #expect(try domain("", set: ["negative-ttl=\(rows(16))"]).negativeTTL.rows.count == 16)
-    #expect(throws: ConfigurationErrors.self) { try domain("", set: ["negative-ttl=\(rows(17))"]) }
+    #expect(try parsedDomain("", set: ["negative-ttl=\(rows(16))"]).negativeTTL.rows.count == 16)
+    #expect(throws: ConfigurationErrors.self) { try parsedDomain("", set: ["negative-ttl=\(rows(17))"]) }
   }
 }

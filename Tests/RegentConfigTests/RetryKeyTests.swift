@@ -6,16 +6,9 @@ import Testing
 
 @Suite("The keys of retries and breaker")
 struct RetryKeyTests {
-  static let start = "[[domain]]\nname = 'a'\nupstream = 'http://a.test'\n"
-
-  private func domain(_ lines: String, set: [String] = []) throws -> RegentConfig.Domain {
-    let overrides = try set.map { try Override(set: "domain.a.\($0)") }
-    return try Configuration.parse(Self.start + lines, file: "f", overrides: overrides).domains[0]
-  }
-
   @Test("each is read from a file")
   func file() throws {
-    let domain = try domain(
+    let domain = try parsedDomain(
       """
       retry = 'linear'
       retry-attempts = 5
@@ -42,10 +35,11 @@ struct RetryKeyTests {
 
   @Test("each is set on the command line, and lists of conditions stand between commas")
   func commandLine() throws {
-    let domain = try domain("", set: ["retry=none", "retry-on=timeout,reset,504", "breaker-requests=3"])
+    let domain = try parsedDomain(
+      "", set: ["retry=none", "retry-on=timeout,reset,504", "breaker-requests=3"])
     #expect(domain.retrying.policy == .none && domain.retrying.on == [.timeout, .reset, .status(504)])
     #expect(domain.breaking.requests == 3)
-    #expect(try self.domain("", set: ["retry-on="]).retrying.on.isEmpty)
+    #expect(try parsedDomain("", set: ["retry-on="]).retrying.on.isEmpty)
   }
 
   @Test(
@@ -59,7 +53,7 @@ struct RetryKeyTests {
       ("breaker-open = '0s'", "from \"1ms\""), ("retry-delay = '1s'", "retry-"),
     ])
   func refused(line: String, reason: String) {
-    let errors = #expect(throws: ConfigurationErrors.self) { try domain(line) }
+    let errors = #expect(throws: ConfigurationErrors.self) { try parsedDomain(line) }
     #expect("\(errors.map { "\($0)" } ?? "")".contains(reason), "\(String(describing: errors))")
   }
 }

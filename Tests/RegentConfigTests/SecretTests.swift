@@ -65,10 +65,8 @@ struct SecretTests {
     }
   }
 
-  private static let domain = "[[domain]]\nname = 'a'\nupstream = 'http://a.test'\n"
-
   private func loaded(_ lines: String, set: [String] = []) throws -> RegentConfig.Domain {
-    let file = try folder.write(Self.domain + lines, to: "a.toml")
+    let file = try folder.write(oneDomain + lines, to: "a.toml")
     return try Configuration.load(file: file, overrides: set.map { try Override(set: "domain.a.\($0)") })
       .domains[0]
   }

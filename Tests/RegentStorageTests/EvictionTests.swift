@@ -90,10 +90,7 @@ struct EvictionTests {
   func evictedButRead() async throws {
     let store = MemoryStore(budget: 1 << 20, maxObject: 1 << 20)
     var stream = BodyStream.stored(300_000, in: store)
-    #expect(
-      store.insert(
-        RecordKey("k"), head: [], sharedHead: [], body: .stream(try #require(stream)), now: 0,
-        replacing: { _ in false }))
+    #expect(store.put(RecordKey("k"), stream: try #require(stream)))
     var reader = stream?.makeReader()
     stream = nil
     store.remove(RecordKey("k")) { _ in true }

@@ -196,10 +196,7 @@ struct MemoryStoreTests {
       let store = MemoryStore(budget: 4 << 20, maxObject: 1 << 20)
       budget = store.budget
       stream = BodyStream.stored(200_000, in: store)
-      #expect(
-        store.insert(
-          RecordKey("k"), head: [], sharedHead: [], body: .stream(try #require(stream)), now: 0,
-          replacing: { _ in false }))
+      #expect(store.put(RecordKey("k"), stream: try #require(stream)))
       store.put(RecordKey("l"), shared: "head")
     }
     #expect(stream != nil && budget?.used == stream?.charged)

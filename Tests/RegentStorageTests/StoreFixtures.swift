@@ -28,6 +28,10 @@ extension MemoryStore {
       key, head: bytes(head), sharedHead: bytes(shared), body: .bytes(body), now: now, replacing: matches)
   }
 
+  func put(_ key: RecordKey, stream: BodyStream) -> Bool {
+    insert(key, head: [], sharedHead: [], body: .stream(stream), now: 0, replacing: { _ in false })
+  }
+
   func get(_ key: RecordKey, at now: Int64 = 0) -> Record? { lookup(key, now: now) { _ in true } }
 
   /// All shards' inspections in one; the order is that of the shards, then of use.

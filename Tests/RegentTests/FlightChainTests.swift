@@ -69,12 +69,7 @@ struct FlightStage: Sendable {
 
 /// A response as an origin gives it.
 func fetched(_ text: String, _ lines: String..., status: Int = 200, to request: Request) -> Response {
-  var all = Fields()
-  for line in lines {
-    let parts = line.split(separator: ":", maxSplits: 1)
-    all.append(named: parts[0].utf8, parts[1].drop { $0 == " " }.utf8)
-  }
-  guard let head = ResponseHead(status: status, fields: all) else { return response(500) }
+  guard let head = ResponseHead(status: status, fields: fields(lines)) else { return response(500) }
   let received = Received(head, requestTime: arrival, responseTime: arrival)
   return received.response(to: request, .whole(Slice(Array(text.utf8)))) ?? response(500)
 }

@@ -48,7 +48,9 @@ func request(
 }
 
 /// Fields from lines of `Name: value`.
-func fields(_ lines: String...) -> Fields {
+func fields(_ lines: String...) -> Fields { fields(lines) }
+
+func fields(_ lines: [String]) -> Fields {
   var result = Fields()
   for line in lines {
     let parts = line.split(separator: ":", maxSplits: 1)

@@ -229,12 +229,7 @@ struct DemandedDelayTests {
       (["X-RateLimit-Reset: 8"], nil), (["Retry-After: 2", "RateLimit: \"d\";r=0;t=30"], 30),
     ] as [([String], Int64?)])
   func forms(lines: [String], seconds: Int64?) {
-    var all = Fields()
-    for line in lines {
-      let parts = line.split(separator: ":", maxSplits: 1)
-      all.append(named: parts[0].utf8, parts[1].drop { $0 == " " }.utf8)
-    }
-    #expect(all.demandedDelay(wall: arrival, isLimiting: true) == seconds.map { .seconds($0) })
+    #expect(fields(lines).demandedDelay(wall: arrival, isLimiting: true) == seconds.map { .seconds($0) })
   }
 
   @Test("a used-up limit says nothing where the status does not either")
