@@ -2,7 +2,7 @@
 // are the same whole, byte by byte and in pieces; what was decoded is encoded to a fixed point.
 
 private enum Outcome: Equatable {
-  case content([UInt8], consumed: Int, complete: Bool)
+  case content([UInt8], trailers: [UInt8] = [], consumed: Int, complete: Bool)
   case refused(ParseError.Rule, at: Int)
 }
 
@@ -12,7 +12,7 @@ private func require(_ condition: Bool, _ broken: @autoclosure () -> String) {
 
 private func feed(_ bytes: [UInt8], _ cuts: [Int], _ framing: BodyFraming) -> Outcome {
   var decoder = BodyDecoder(framing)
-  var content: [UInt8] = []
+  var (content, trailers) = ([UInt8](), [UInt8]())
   var start = 0
   for cut in cuts {
     let piece = bytes.span.extracting(start..<cut)
@@ -26,18 +26,22 @@ private func feed(_ bytes: [UInt8], _ cuts: [Int], _ framing: BodyFraming) -> Ou
         case .content(let range):
           require(!range.isEmpty && range.upperBound == offset, "content is not what was consumed")
           content += bytes[start + range.lowerBound..<start + range.upperBound]
+        case .trailers(let range):
+          require(!range.isEmpty && range.upperBound <= offset, "trailers are not what was consumed")
+          trailers += bytes[start + range.lowerBound..<start + range.upperBound]
         case .needMore:
           require(offset == piece.count, "more is needed though there is more")
           break reading
         case .end:
           require(decoder.isComplete, "an end that is not complete")
-          return .content(content, consumed: start + offset, complete: true)
+          require((try? Fields(trailers: trailers)) != nil || trailers.count > 100, "trailers without fields")
+          return .content(content, trailers: trailers, consumed: start + offset, complete: true)
         }
       }
     } catch { return .refused(error.rule, at: start + error.offset) }
     start += offset
   }
-  return .content(content, consumed: start, complete: decoder.isComplete)
+  return .content(content, trailers: trailers, consumed: start, complete: decoder.isComplete)
 }
 
 private func check(_ bytes: [UInt8], _ framing: BodyFraming) {
@@ -45,7 +49,7 @@ private func check(_ bytes: [UInt8], _ framing: BodyFraming) {
   require(feed(bytes, Array(0...bytes.count), framing) == whole, "bytes differ from the whole")
   let thirds = [bytes.count / 3, bytes.count * 2 / 3, bytes.count]
   require(feed(bytes, thirds, framing) == whole, "pieces differ from the whole")
-  guard case .content(let content, _, complete: true) = whole, framing == .chunked else { return }
+  guard case .content(let content, _, _, complete: true) = whole, framing == .chunked else { return }
   var writer = MessageWriter()
   if !content.isEmpty {
     writer.chunkHeader(content.count)

@@ -105,6 +105,7 @@ struct BodyFiller {
       while true {
         switch try decoder.next(bytes, at: &offset) {
         case .content(let range): copy(bytes.extracting(range), &slices)
+        case .trailers(let range): digests?.update(trailers: bytes.extracting(range))
         case .needMore, .end: return offset
         }
       }

@@ -8,24 +8,35 @@ import RegentStorage
 
 /// The digests of one response. Confined to the loop on which its content arrives.
 final class DigestCheck {
-  private let expected: [ExpectedDigest]
+  private var expected: [ExpectedDigest]
+  private let status: Int
+  /// What came of the trailers, where they are to say more; nil where they are not.
+  private var trailers: [UInt8]?
   private var running: [(algorithm: ExpectedDigest.Algorithm, digest: MessageDigest)] = []
   /// Whether a body that arrives is to be checked, because it would be stored.
   private(set) var isWanted = false
   /// Whether the content was found to be something else.
   private(set) var isRefuted = false
 
-  private init(_ expected: [ExpectedDigest]) { self.expected = expected }
+  private init(_ expected: [ExpectedDigest], status: Int, awaitsTrailers: Bool) {
+    (self.expected, self.status) = (expected, status)
+    trailers = awaitsTrailers ? [] : nil
+  }
 
   /// The check of a response with these fields; nil where they say nothing that can be checked, as nearly always.
   static func of(_ fields: Fields, status: Int) -> DigestCheck? {
     let expected = ExpectedDigest.all(in: fields, status: status)
-    return expected.isEmpty ? nil : DigestCheck(expected)
+    return expected.isEmpty ? nil : DigestCheck(expected, status: status, awaitsTrailers: false)
   }
 
   static func of(_ head: ResponseHead, _ framing: BodyFraming) -> DigestCheck? {
     // A 304, and the answer to a HEAD, have digests of content that they do not carry.
-    framing == .none ? nil : of(head.fields, status: head.status)
+    guard framing != .none else { return nil }
+    guard framing == .chunked, ExpectedDigest.areAnnounced(in: head.fields) else {
+      return of(head.fields, status: head.status)
+    }
+    let expected = ExpectedDigest.all(in: head.fields, status: head.status)
+    return DigestCheck(expected, status: head.status, awaitsTrailers: true)
   }
 
   /// The body of a response that would be stored: checked if it is here, else marked to be checked as it arrives.
@@ -73,9 +84,19 @@ final class DigestCheck {
     slice.withBytes { bytes in for one in running { one.digest.update(bytes) } }
   }
 
-  /// The content has ended: whether it is what was expected.
+  /// Some of the message's trailers, after its content.
+  func update(trailers bytes: Span<UInt8>) {
+    guard trailers != nil else { return }
+    for index in bytes.indices { trailers?.append(bytes[index]) }
+  }
+
+  /// The message has ended: whether its content is what was expected.
   func isMet() -> Bool {
     start()
+    // What is malformed is as if it were not there, here as in the head.
+    if let trailers, let fields = try? Fields(trailers: trailers) {
+      expected += ExpectedDigest.all(in: fields, status: status)
+    }
     let found = running.map { ($0.algorithm, $0.digest.finish()) }
     // An algorithm that cannot be had here says nothing.
     isRefuted = found.contains { algorithm, bytes in
@@ -86,8 +107,9 @@ final class DigestCheck {
 
   private func start() {
     guard running.isEmpty else { return }
+    // What comes in trailers may be of any algorithm.
     for algorithm in ExpectedDigest.Algorithm.allCases
-    where expected.contains(where: { $0.algorithm == algorithm }) {
+    where trailers != nil || expected.contains(where: { $0.algorithm == algorithm }) {
       if let digest = MessageDigest(algorithm.digest) { running.append((algorithm, digest)) }
     }
   }

@@ -72,7 +72,13 @@ final class RequestContent {
     var ranges: [Range<Int>] = []
     var end = 0
     try block.withBytes { bytes throws(ParseError) in
-      while case .content(let range) = try decoder.next(bytes, at: &end) { ranges.append(range) }
+      reading: while true {
+        switch try decoder.next(bytes, at: &end) {
+        case .content(let range): ranges.append(range)
+        case .trailers: break
+        case .needMore, .end: break reading
+        }
+      }
     }
     if end < block.count { connection.keep(Slice(block, end..<block.count)) }
     count += ranges.reduce(0) { $0 + $1.count }

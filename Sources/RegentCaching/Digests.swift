@@ -17,13 +17,13 @@ public struct ExpectedDigest: Sendable, Equatable {
   public let algorithm: Algorithm
   public let bytes: [UInt8]
 
-  /// What a response's fields say of its content, as it arrives; empty where that is nothing that can be checked.
+  /// What a response's fields, or its trailers, say of its content, as it arrives; empty where that is nothing that can be
+  /// checked.
   ///
   /// Content-Digest is about the content (section 2). Repr-Digest is about the whole representation (section 3), which a
   /// 206 or a 226 carries a part of, or a difference to. The caller knows whether there is any content: a 304 and the answer to a HEAD
   /// speak of content that is elsewhere.
   public static func all(in fields: Fields, status: Int) -> [ExpectedDigest] {
-    guard mayBe(in: fields) else { return [] }
     let isWhole = status != 206 && status != 226
     guard fields.contains(.contentDigest) || isWhole && fields.contains(.reprDigest) else { return [] }
     var all = digests(in: fields, .contentDigest)
@@ -33,9 +33,23 @@ public struct ExpectedDigest: Sendable, Equatable {
     return all
   }
 
-  /// Whether a response has a field that might say something of its content.
+  /// Whether a response has a field that might say something of its content, or of trailers that will.
   public static func mayBe(in fields: Fields) -> Bool {
-    fields.contains(.contentDigest) || fields.contains(.reprDigest)
+    fields.contains(.contentDigest) || fields.contains(.reprDigest) || fields.contains(.trailer)
+  }
+
+  /// Whether a response says that digests of its content come in its trailers (RFC 9110 section 6.6.2, RFC 9530 section 2).
+  public static func areAnnounced(in fields: Fields) -> Bool {
+    guard fields.contains(.trailer) else { return false }
+    return fields.lines.contains { line in
+      guard line.name == .trailer else { return false }
+      var scanner = DirectiveScanner(fields.bytes, line.valueRange)
+      while let member = scanner.next() {
+        let name = FieldName(fields.bytes[member.name])
+        if name == .contentDigest || name == .reprDigest { return true }
+      }
+      return false
+    }
   }
 
   private static func digests(in fields: Fields, _ name: FieldName) -> [ExpectedDigest] {

@@ -6,6 +6,8 @@ public struct BodyDecoder: Sendable {
   public enum Step: Sendable, Equatable {
     /// These bytes of the input are content.
     case content(Range<Int>)
+    /// These bytes of the input are field lines of the trailer section, or a piece of them; at most 8 KiB in all.
+    case trailers(Range<Int>)
     /// The input is used up and the message goes on.
     case needMore
     /// The message is over; bytes of the input from `offset` on belong to the next one.

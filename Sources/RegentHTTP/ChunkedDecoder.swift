@@ -1,5 +1,5 @@
 // The chunked coding (RFC 9112 section 7.1) as a machine of one byte a step outside of data.
-// Nothing is scanned twice and nothing recurses. Extensions and trailers are judged and dropped; both are
+// Nothing is scanned twice and nothing recurses. Extensions are judged and dropped, trailers judged and told of; both are
 // limited (TRUST A4-A7). This file is one exhaustive machine: its size is its states.
 
 /// The progress through a chunked body.
@@ -21,7 +21,7 @@ struct ChunkedDecoder: Sendable {
   private var total = 0
   private var extensionLine: UInt16 = 0
   private var extensions: UInt16 = 0
-  private var trailers: UInt16 = 0
+  private var trailerCount: UInt16 = 0
 
   /// Reads on until there is content, or the input or the body ends.
   mutating func next(_ input: Span<UInt8>, at offset: inout Int) throws(ParseError) -> BodyDecoder.Step {
@@ -38,10 +38,26 @@ struct ChunkedDecoder: Sendable {
         offset &+= 1
         return .end
       }
+      if state.rawValue >= State.trailerStart.rawValue {
+        guard let range = try trailers(input, at: &offset) else { continue }
+        return .trailers(range)
+      }
       if let rule = step(input[offset]) { throw ParseError(rule, at: offset) }
       offset &+= 1
     }
     return .needMore
+  }
+
+  /// Reads on through the trailer section, up to the empty line's end: what there is of its field lines, if anything.
+  private mutating func trailers(_ input: Span<UInt8>, at offset: inout Int) throws(ParseError) -> Range<Int>?
+  {
+    let start = offset
+    while offset < input.count, state != .bodyEnd {
+      if let rule = stepTrailer(input[offset]) { throw ParseError(rule, at: offset) }
+      offset &+= 1
+    }
+    let end = state == .bodyEnd ? offset &- 1 : offset
+    return start < end ? start..<end : nil
   }
 
   /// Takes one byte outside of data; the rule it breaks, or nil.
@@ -54,8 +70,7 @@ struct ChunkedDecoder: Sendable {
     case .dataEnd:
       extensionLine = 0
       return expect(byte, 0x0A, .sizeStart, .missingChunkEnd)
-    case .trailerStart, .trailerName, .trailerValue, .trailerEnd: return stepTrailer(byte)
-    case .data, .bodyEnd: return nil
+    case .data, .trailerStart, .trailerName, .trailerValue, .trailerEnd, .bodyEnd: return nil
     }
   }
 
@@ -146,8 +161,8 @@ struct ChunkedDecoder: Sendable {
   }
 
   private mutating func stepTrailer(_ byte: UInt8) -> ParseError.Rule? {
-    trailers &+= 1
-    guard trailers <= Self.trailerLimit else { return .trailersTooLarge }
+    trailerCount &+= 1
+    guard trailerCount <= Self.trailerLimit else { return .trailersTooLarge }
     switch state {
     case .trailerStart where byte == 0x0D: state = .bodyEnd
     case .trailerStart where byte.isTokenCharacter: state = .trailerName

@@ -80,6 +80,13 @@ public struct Fields: Sendable {
     connectionNamesMore = facts.connectionNamesMore
   }
 
+  /// The fields of a trailer section (RFC 9110 section 6.5) that a decoder found well-formed: its field lines as they came.
+  ///
+  /// None of them may be merged into the head's: what frames, routes or controls has no meaning there.
+  public init(trailers bytes: [UInt8]) throws(ParseError) {
+    self.init(bytes: bytes, lines: try HeadSection.lines(bytes.span, .standard))
+  }
+
   private mutating func note(_ line: FieldLine) {
     present.insert(line.name)
     guard line.name == .connection else { return }

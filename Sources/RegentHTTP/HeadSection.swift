@@ -104,6 +104,20 @@ struct HeadSection: Sendable {
     return taken
   }
 
+  /// The lines of a section that ends where the input does.
+  static func lines(_ input: Span<UInt8>, _ limits: MessageLimits) throws(ParseError) -> [FieldLine] {
+    var section = HeadSection()
+    while section.lineStart < input.count {
+      guard
+        let line = try section.nextLine(
+          input, limits, tooLong: .fieldLineTooLong, tooLarge: .trailersTooLarge)
+      else { throw ParseError(.malformedTrailer, at: input.count) }
+      guard section.lines.count < limits.fields else { throw ParseError(.tooManyFields, at: line.lowerBound) }
+      section.lines.append(try field(input, line, request: false))
+    }
+    return section.takeLines()
+  }
+
   /// One field line taken apart (RFC 9112 section 5).
   private static func field(
     _ input: Span<UInt8>, _ line: Range<Int>, request: Bool

@@ -83,6 +83,19 @@ struct DigestTests {
     #expect(ExpectedDigest.all(in: fields(row.fields), status: row.status).map(Self.written) == row.expected)
   }
 
+  @Test(
+    "are announced for the trailers by the names of their fields",
+    arguments: [
+      ("Trailer: Content-Digest", true), ("Trailer: expires,repr-digest", true),
+      ("Trailer: Expires\nTrailer: ,\t, REPR-DIGEST", true), ("Trailer: Expires", false), ("Trailer: ", false),
+      ("Trailer: X-Repr-Digest", false), ("Connection: Repr-Digest", false), ("", false),
+    ])
+  func announced(_ text: String, isAnnounced: Bool) {
+    let fields = fields(text)
+    #expect(ExpectedDigest.areAnnounced(in: fields) == isAnnounced)
+    #expect(!isAnnounced || ExpectedDigest.mayBe(in: fields))
+  }
+
   @Test("are as long as their algorithm gives, whatever the field holds")
   func hostile() {
     let seed = SeededGenerator.anySeed()

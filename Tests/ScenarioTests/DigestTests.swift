@@ -127,6 +127,50 @@ struct DigestTests {
     #expect(try stage.get("/a").isHit == isStored)
   }
 
+  /// What an origin says of its trailers, and what comes there.
+  struct Trailers: CustomTestStringConvertible, Sendable {
+    let testDescription: String
+    let announced: String
+    let lines: [String]
+    let isMet: Bool
+
+    static let content = Array("some content".utf8)
+    static let (right, wrong) = (SHA256.member(content), SHA256.member([]))
+    static let all = [
+      Trailers("one that is met", "Content-Digest", ["Content-Digest: \(right)"], true),
+      Trailers("one that is not", "Content-Digest", ["Content-Digest: \(wrong)"], false),
+      Trailers("of the representation", "Expires, repr-digest", ["X: y", "repr-digest: \(wrong)"], false),
+      Trailers(
+        "two, of which one is not met", "Repr-Digest, Content-Digest",
+        ["Repr-Digest: \(right)", "Content-Digest: \(wrong)"], false),
+      Trailers("announced, and none comes", "Repr-Digest", [], true),
+      Trailers("what cannot be checked", "Repr-Digest", ["Repr-Digest: sha-256=:AAAA:"], true),
+      Trailers("what was not announced", "Expires", ["Repr-Digest: \(wrong)"], true),
+    ]
+
+    init(_ description: String, _ announced: String, _ lines: [String], _ isMet: Bool) {
+      (testDescription, self.announced, self.lines, self.isMet) = (description, announced, lines, isMet)
+    }
+  }
+
+  @Test("in trailers hold as in the head, where they were announced", arguments: Trailers.all, [true, false])
+  func trailers(_ row: Trailers, inPieces: Bool) throws {
+    let stage = try Stage { _, connection in
+      let size = String(Trailers.content.count, radix: 16)
+      let head = ["HTTP/1.1 200 OK", "Cache-Control: max-age=600", "Transfer-Encoding: chunked"]
+      let lines = head + ["Trailer: \(row.announced)", "", size]
+      let message =
+        Array((lines.joined(separator: "\r\n") + "\r\n").utf8) + Trailers.content
+        + Array((["", "0"] + row.lines + ["", ""]).joined(separator: "\r\n").utf8)
+      for part in inPieces ? message.parts(7) : [message] { try connection.send(part) }
+    }
+    let first = try stage.get("/a")
+    #expect(first.body == Trailers.content && first["Trailer"] == nil, "\(first.head.raw)")
+    #expect(try Self.mismatches(stage) == (row.isMet ? 0 : 1, row.isMet ? 0 : 1))
+    let second = try stage.get("/a")
+    #expect(second.isHit == row.isMet && second.body == Trailers.content, "\(second.head.raw)")
+  }
+
   @Test("of what is not stored all the same nothing is worked out")
   func notStored() throws {
     let stage = try Stage { _, connection in
