@@ -32,5 +32,7 @@ extension DiskStatistics {
     json.value("timeouts", timeouts)
     json.value("stuck-reads", stuckReads)
     json.value("queued-bytes", queuedBytes)
+    json.value("fills", fills)
+    json.value("fills-given-up", fillsGivenUp)
   }
 }

@@ -146,8 +146,10 @@ import Testing
       store.step()
     }
     #expect(await store.get("big") == nil, "what is not whole is not found")
+    #expect(store.statistics.fills == 1)
     #expect(fill.commit(head: bytes("head")))
     store.step()
+    #expect(store.statistics.fills == 0 && store.statistics.fillsGivenUp == 0)
     #expect(await store.get("big")?.body == pattern(0..<1_000_000))
     let record = try #require(await store.lookup(key, now: 0))
     #expect(record.body == nil, "a large body is in memory")
@@ -178,8 +180,11 @@ import Testing
       store.step()
       fill.fail()
       #expect(!fill.commit(head: []))
+      let left = try #require(store.fill(store.key(bytes("key")), variant: 0))
+      #expect(left.tryAppend(Slice(pattern(0..<200_000))) == .accepted && store.statistics.fills == 1)
     }
     store.step()
+    #expect(store.statistics.fills == 0 && store.statistics.fillsGivenUp == 2)
     store.shut()
     #expect(try await DiskStore.on(disk).get("key") == nil)
   }

@@ -25,6 +25,8 @@ final class DiskCore: Sendable {
   let isSettled = Atomic<Bool>(false)
   /// Whether the directory is open, and what its owner kept there known.
   let isOpen = Atomic<Bool>(false)
+  /// How many bodies are on their way to the disk.
+  let fills = Atomic<Int>(0)
   /// The latest wall time, in seconds since 1970, at which a record was written.
   let newestWall = Atomic<Int64>(0)
   /// The time of the log, as entries count it.

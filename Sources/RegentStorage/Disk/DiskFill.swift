@@ -2,6 +2,7 @@
 // of any length needs a fixed amount of memory. What is written may be read already; it can be found when it is whole.
 
 public import RegentLoop
+import Synchronization
 
 /// The storing of one response while its body arrives. One task writes. Dropping it before ``commit(head:)`` abandons it.
 public final class DiskFill: Sendable {
@@ -26,6 +27,7 @@ public final class DiskFill: Sendable {
 
   init(_ core: DiskCore, _ key: RecordKey, variant: UInt32, mark: RemovalMark) {
     (self.core, self.key, self.variant, self.mark) = (core, key, variant, mark)
+    core.fills.add(1, ordering: .relaxed)
   }
 
   deinit { fail() }
@@ -120,9 +122,13 @@ public final class DiskFill: Sendable {
   public func fail() { end(.failed) }
 
   private func end(_ end: End) {
-    let stream = state.withLock { state in
-      if state.end == nil { state.end = end }
-      return state.stream
+    let (stream, isFirst) = state.withLock { state in
+      defer { if state.end == nil { state.end = end } }
+      return (state.stream, state.end == nil)
+    }
+    if isFirst {
+      core.fills.subtract(1, ordering: .relaxed)
+      if end == .failed { core.figures.withLock { $0.fillsGivenUp += 1 } }
     }
     stream?.spillEnded()
   }

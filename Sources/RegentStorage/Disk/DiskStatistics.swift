@@ -45,6 +45,9 @@ public struct DiskStatistics: Sendable, Equatable {
   public var stuckReads = 0
   /// Bytes that wait to be written.
   public var queuedBytes = 0
+  /// Bodies that are on their way to the disk now, and those that were given up on it.
+  public var fills = 0
+  public var fillsGivenUp = 0
 
   public init() {}
 

@@ -230,6 +230,7 @@ public final class DiskStore: Sendable {
     figures.indexBytes = core.index.bytes
     (figures.hits, figures.misses) = core.index.lookups
     figures.queuedBytes = core.queue.bytes
+    figures.fills = core.fills.load(ordering: .relaxed)
     (figures.timeouts, figures.stuckReads) = (core.patience.timeouts, core.patience.stuck)
     return figures
   }
