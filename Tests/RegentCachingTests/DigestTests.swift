@@ -87,8 +87,9 @@ struct DigestTests {
     "are announced for the trailers by the names of their fields",
     arguments: [
       ("Trailer: Content-Digest", true), ("Trailer: expires,repr-digest", true),
-      ("Trailer: Expires\nTrailer: ,\t, REPR-DIGEST", true), ("Trailer: Expires", false), ("Trailer: ", false),
-      ("Trailer: X-Repr-Digest", false), ("Connection: Repr-Digest", false), ("", false),
+      ("Trailer: Expires\nTrailer: ,\t, REPR-DIGEST", true), ("Trailer: Expires", false),
+      ("Trailer: ", false), ("Trailer: X-Repr-Digest", false), ("Connection: Repr-Digest", false),
+      ("", false),
     ])
   func announced(_ text: String, isAnnounced: Bool) {
     let fields = fields(text)
