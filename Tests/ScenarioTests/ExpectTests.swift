@@ -35,18 +35,17 @@ struct ExpectTests {
   @Test(
     "a final answer in place of the 100 stops the upload before it begins", arguments: [200, 401, 413, 417])
   func refused(status: Int) throws {
-    let stage = try Stage(workers: 1) { request, connection in
+    // Whoever waited that long for the origin's word would have hung.
+    let stage = try Stage(set: [Setting.domain("expect-wait", "600s")], workers: 1) { request, connection in
       if request.method == "GET" { return try connection.answer(200, [], "on \(request.connection)") }
       try connection.answer(status, [], "no, thanks")
       #expect(try connection.receive().isEmpty)
       connection.close()
     }
     let client = try stage.daemon.connect()
-    let start = ContinuousClock.now
     try Self.post(client, ["Content-Length: 100000"])
     let answer = try client.response()
     #expect(answer.status == status && answer.text == "no, thanks" && answer.interim.isEmpty)
-    #expect(ContinuousClock.now - start < .milliseconds(900))
     // Whether the content comes nevertheless is the client's secret: this connection can only end.
     #expect(answer["Connection"] == "close")
     #expect(try stage.get("/b").text == "on 2")
@@ -57,19 +56,17 @@ struct ExpectTests {
     "an origin that says nothing for a second, or as long as its domain waits, gets the content all the same",
     arguments: ["2", "chunked"], [nil, 0, 300, 2000])
   func silent(length: String, wait: Int?) throws {
-    let asked = Shared<ContinuousClock.Instant?>(nil)
     let stage = try Stage(set: wait.map { [Setting.domain("expect-wait", "\($0)ms")] } ?? []) {
       _, connection in
-      asked.update { $0 = .now }
       try connection.answer(200, [], String(decoding: try connection.readBody(), as: UTF8.self))
     }
     let client = try stage.daemon.connect()
     let isChunked = length == "chunked"
+    let start = ContinuousClock.now
     try Self.post(client, [isChunked ? "Transfer-Encoding: chunked" : "Content-Length: 2"])
     #expect(try client.head().startLine == "HTTP/1.1 100 Continue")
-    let waited = ContinuousClock.now - (asked.value ?? .now)
-    let least = Duration.milliseconds((wait ?? 1000) - 100)
-    #expect(waited > least && waited < least + .seconds(4), "\(waited)")
+    // How long at most is the machine's affair; for ever would have been a hang.
+    #expect(ContinuousClock.now - start >= .milliseconds(wait ?? 1000))
     try client.send(isChunked ? "2\r\nhi\r\n0\r\n\r\n" : "hi")
     let answer = try client.response()
     #expect(answer.text == "hi" && answer.interim.isEmpty)
@@ -113,15 +110,13 @@ struct ExpectTests {
 
   @Test("a hit answers at once, and nobody is invited")
   func hit() throws {
-    let stage = try Stage { _, connection in
+    let stage = try Stage(set: [Setting.domain("expect-wait", "600s")]) { _, connection in
       try connection.answer(200, ["Cache-Control: max-age=60"], "stored")
     }
     _ = try stage.get("/a")
     let client = try stage.daemon.connect()
-    let start = ContinuousClock.now
     let answer = try client.get("/a", ["Expect: 100-continue"])
     #expect(answer.isHit && answer.text == "stored" && answer.interim.isEmpty)
-    #expect(ContinuousClock.now - start < .milliseconds(50))
   }
 
   @Test(

@@ -43,7 +43,8 @@ struct UploadTests {
     let trailers = "0\r\n" + String(repeating: "X-Trailer: 0123456789\r\n", count: 90) + "\r\n"
     let ended = Shared<ContinuousClock.Instant?>(nil)
     let gate = Gate()
-    let stage = try Stage { _, connection in
+    let stage = try Stage { request, connection in
+      guard request.target != "/b" else { return try connection.answer() }
       if isUpload {
         try connection.readBody()
         ended.update { $0 = .now }
@@ -55,18 +56,21 @@ struct UploadTests {
       try connection.send(trailers)
     }
     let client = try stage.daemon.connect()
-    if isUpload {
+    // What delays by rule, as a delayed acknowledgement does, delays each time; a busy machine does not.
+    let delays = try (0..<10).map { _ in
+      guard isUpload else {
+        try client.request("GET", "/a", ["Cache-Control: no-store"])
+        let answer = try client.response { _ in gate.open() }
+        #expect(answer.status == 200 && answer.trailers.isEmpty)
+        return ContinuousClock.now - (ended.value ?? .now)
+      }
       try client.send("POST /a HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n")
       let start = ContinuousClock.now
       try client.send(trailers)
       #expect(try client.response().text == "done")
-      #expect((ended.value ?? start + .seconds(9)) - start < .milliseconds(100))
-    } else {
-      try client.request("GET", "/a")
-      let answer = try client.response { _ in gate.open() }
-      #expect(answer.status == 200 && answer.trailers.isEmpty)
-      #expect(ContinuousClock.now - (ended.value ?? .now) < .milliseconds(100))
+      return (ended.value ?? start + .seconds(9)) - start
     }
+    #expect(delays.min() ?? .seconds(9) < .milliseconds(100), "\(delays)")
     // Both connections are as good as before.
     #expect(try client.get("/b").status == 200)
   }

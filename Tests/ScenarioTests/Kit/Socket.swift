@@ -41,7 +41,18 @@ final class Socket: Sendable {
         unsafe connect(descriptor, $0, size)
       }
     }
-    guard result == 0 else { throw Socket.failure("connect") }
+    guard result == 0 || errno == EINTR && isConnected() else { throw Socket.failure("connect") }
+  }
+
+  /// Whether a connection that was interrupted on its way, and goes on all the same, comes about.
+  private func isConnected() -> Bool {
+    var asked = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    var (error, size) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
+    while unsafe Glibc.poll(&asked, 1, Int32(patience) * 1000) < 0, errno == EINTR {}
+    // Unsafe: both are the address of a local.
+    _ = unsafe getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size)
+    errno = error
+    return error == 0 && asked.revents != 0
   }
 
   deinit { close() }
