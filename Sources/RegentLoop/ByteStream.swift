@@ -37,6 +37,8 @@ public enum Attempt: Sendable, Equatable {
   private(set) var slot = SlotID(bits: 0)
   private(set) var descriptor: Int32
   var tls: TLSSession?
+  /// Whether the kernel sends by a clock of its own.
+  var isPaced = false
   // Unsafe: libevent's structures, owned by this object; taken out of the loop before they are freed.
   private let readEvent: UnsafeMutablePointer<event>
   private var writeEvent: UnsafeMutablePointer<event>?

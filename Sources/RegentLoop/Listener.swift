@@ -9,6 +9,7 @@ import Glibc
   private let loop: EventLoop
   private let descriptor: Int32
   private let isLocal: Bool
+  private let isPaced: Bool
   private let accepted: (ByteStream) -> Void
   // Unsafe: owned here; taken out of the loop before it is freed.
   private let acceptEvent: UnsafeMutablePointer<event>
@@ -26,6 +27,7 @@ import Glibc
     self.accepted = accepted
     descriptor = socket.descriptor
     isLocal = socket.address.port == nil
+    isPaced = socket.isPaced
     unsafe acceptEvent = .allocate(capacity: 1)
     slot = loop.watch(self)
     // Unsafe: the context is the slot's number, not an address.
@@ -53,7 +55,9 @@ import Glibc
       let connection = regent_accept(descriptor)
       if connection >= 0 {
         if !isLocal { setNoDelay(connection) }
-        accepted(ByteStream(descriptor: connection, on: loop))
+        let stream = ByteStream(descriptor: connection, on: loop)
+        stream.isPaced = isPaced
+        accepted(stream)
       } else if errno == EAGAIN {
         return
       } else if SystemError(call: "accept", code: errno).isExhaustion {

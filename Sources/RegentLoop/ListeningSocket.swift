@@ -106,6 +106,14 @@ public struct ListeningSocket: Sendable {
     _ = try SystemError.check("cannot use congestion control \"\(congestionControl)\"", result)
   }
 
+  /// Whether what its connections send is paced: by BBR, of the algorithms that kernels have.
+  var isPaced: Bool {
+    var (name, size) = ([UInt8](repeating: 0, count: 16), socklen_t(16))
+    // Unsafe: fills a local of the size that is passed. A Unix socket has none, and fails.
+    let result = unsafe getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_CONGESTION, &name, &size)
+    return result == 0 && name.starts(with: "bbr".utf8)
+  }
+
   private static func localAddress(_ descriptor: Int32, of asked: SocketAddress) -> SocketAddress {
     var storage = sockaddr_storage()
     var size = socklen_t(MemoryLayout<sockaddr_storage>.size)

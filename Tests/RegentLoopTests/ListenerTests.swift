@@ -140,6 +140,25 @@ struct ListeningSocketTests {
     #expect(throws: SystemError.self) { try ListeningSocket.check(congestionControl: "nothing-such") }
   }
 
+  @Test("knows whether its connections are paced, and they do", arguments: ["reno", "bbr"])
+  func pacing(algorithm: String) async throws {
+    // Not every kernel has both.
+    guard (try? ListeningSocket.check(congestionControl: algorithm)) != nil else { return }
+    let address = try #require(SocketAddress(ip: "127.0.0.1", port: 0))
+    let socket = try ListeningSocket.open(address, count: 1, backlog: 1, congestionControl: algorithm)[0]
+    #expect(socket.isPaced == (algorithm == "bbr"))
+    try await onLoop { loop in
+      let acceptance = Acceptance()
+      let listener = Listener(socket, on: loop) { acceptance.accepted($0) }
+      defer { listener.close() }
+      let client = try await ByteStream.connect(to: socket.address, on: loop, timeout: .seconds(30))
+      await acceptance.wait(for: 1)
+      #expect(acceptance.streams.allSatisfy { $0.isPaced == (algorithm == "bbr") })
+      acceptance.closeAll()
+      client.close()
+    }
+  }
+
   @Test("takes the place of one that a dead daemon left, never that of a living one or of a file")
   func stalePath() throws {
     let folder = try TemporaryFolder()
