@@ -4,7 +4,7 @@ import Testing
 
 @testable import RegentLoop
 
-@Suite("An event loop", .timeLimit(.minutes(1)))
+@Suite("An event loop", .timeLimit(.minutes(10)))
 struct EventLoopTests {
   @Test("keeps a task that was started on it, through every kind of wait")
   func tasksStay() async throws {
@@ -178,7 +178,7 @@ private final class Notes: Sendable {
   var all: Set<String> { lines.withLock { $0 } }
 }
 
-@Suite("A value of a loop's own", .timeLimit(.minutes(1)))
+@Suite("A value of a loop's own", .timeLimit(.minutes(10)))
 struct LoopLocalTests {
   @Test("is another one on every loop")
   func loopLocal() async throws {

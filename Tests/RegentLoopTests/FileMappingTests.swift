@@ -6,7 +6,7 @@ import Testing
 
 @testable import RegentLoop
 
-@Suite("A mapped file", .timeLimit(.minutes(1)), .enabled(if: CRC32C.hasInstruction))
+@Suite("A mapped file", .timeLimit(.minutes(10)), .enabled(if: CRC32C.hasInstruction))
 struct FileMappingTests {
   private let folder: TemporaryFolder
   private let file: RandomFile

@@ -6,7 +6,7 @@ import Testing
 
 @testable import RegentLoop
 
-@Suite("A part of a file", .timeLimit(.minutes(1)))
+@Suite("A part of a file", .timeLimit(.minutes(10)))
 struct FilePartTests {
   private let folder: TemporaryFolder
   private let file: RandomFile

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RegentLoop
 
-@Suite("A peer that leaves during a wait", .timeLimit(.minutes(1)))
+@Suite("A peer that leaves during a wait", .timeLimit(.minutes(10)))
 struct LeavingPeerTests {
   private static let long = Duration.seconds(3600)
 

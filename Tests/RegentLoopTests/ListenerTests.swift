@@ -6,7 +6,7 @@ import Testing
 
 @testable import RegentLoop
 
-@Suite("A listener", .timeLimit(.minutes(1)))
+@Suite("A listener", .timeLimit(.minutes(10)))
 struct ListenerTests {
   @Test("accepts more connections than fit into one batch, each of them whole")
   func batches() async throws {
@@ -76,7 +76,7 @@ struct ListenerTests {
   }
 }
 
-@Suite("A listening socket", .timeLimit(.minutes(1)))
+@Suite("A listening socket", .timeLimit(.minutes(10)))
 struct ListeningSocketTests {
   @Test("is bound once for every loop, all at one port of the system's choice")
   func shared() throws {
@@ -178,7 +178,7 @@ struct ListeningSocketTests {
   }
 }
 
-@Suite("Connecting", .timeLimit(.minutes(1)))
+@Suite("Connecting", .timeLimit(.minutes(10)))
 struct ConnectTests {
   @Test("to a port where nobody listens is refused")
   func refused() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RegentLoop
 
-@Suite("A stream's readiness", .timeLimit(.minutes(1)))
+@Suite("A stream's readiness", .timeLimit(.minutes(10)))
 struct StreamReadinessTests {
   @Test("is told to the delegate while no task waits, and to the waiting task alone while one does")
   func delegateOrTask() async throws {
@@ -139,7 +139,7 @@ struct StreamReadinessTests {
   }
 }
 
-@Suite("A stream's deadline", .timeLimit(.minutes(1)))
+@Suite("A stream's deadline", .timeLimit(.minutes(10)))
 struct StreamDeadlineTests {
   @Test("ends the wait of a task that reads")
   func endsReading() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RegentLoop
 
-@Suite("A stream's bytes", .timeLimit(.minutes(1)))
+@Suite("A stream's bytes", .timeLimit(.minutes(10)))
 struct StreamByteTests {
   @Test("arrive, and are counted on both sides")
   func arrive() async throws {
@@ -142,7 +142,7 @@ struct StreamByteTests {
   }
 }
 
-@Suite("A stream's end", .timeLimit(.minutes(1)))
+@Suite("A stream's end", .timeLimit(.minutes(10)))
 struct StreamEndTests {
   @Test("in one direction leaves the other open")
   func halfClose() async throws {

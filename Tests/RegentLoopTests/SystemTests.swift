@@ -155,7 +155,7 @@ struct FileReaderTests {
   }
 }
 
-@Suite("The resolver", .timeLimit(.minutes(1)))
+@Suite("The resolver", .timeLimit(.minutes(10)))
 struct ResolverTests {
   @Test("takes literals as they are", arguments: ["127.0.0.1", "::1", "2001:db8::7"])
   func literals(host: String) async throws {
@@ -183,7 +183,7 @@ struct ResolverTests {
   }
 }
 
-@Suite("A pool of threads that may block", .timeLimit(.minutes(1)))
+@Suite("A pool of threads that may block", .timeLimit(.minutes(10)))
 struct BlockingPoolTests {
   @Test("gives back what the work gave, to many at once")
   func results() async throws {

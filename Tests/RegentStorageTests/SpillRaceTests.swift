@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Many at once at a body that goes to the disk")
 struct SpillRaceTests {
-  @Test("get all of it, fast, slow, late, and in the end", .timeLimit(.minutes(1)), arguments: 0..<6)
+  @Test("get all of it, fast, slow, late, and in the end", .timeLimit(.minutes(10)), arguments: 0..<6)
   func race(round: Int) async throws {
     let seed = SeededGenerator.anySeed()
     let folder = try TemporaryFolder()

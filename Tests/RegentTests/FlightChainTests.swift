@@ -74,7 +74,7 @@ func fetched(_ text: String, _ lines: String..., status: Int = 200, to request: 
   return received.response(to: request, .whole(Slice(Array(text.utf8)))) ?? response(500)
 }
 
-@Suite("Flights", .timeLimit(.minutes(1)))
+@Suite("Flights", .timeLimit(.minutes(10)))
 struct FlightChainTests {
   @Test("one fetch answers all who ask for the same meanwhile")
   func one() async throws {

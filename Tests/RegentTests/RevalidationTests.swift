@@ -8,7 +8,7 @@ import Testing
 
 @testable import Regent
 
-@Suite("A revalidation behind a stale answer", .timeLimit(.minutes(1)))
+@Suite("A revalidation behind a stale answer", .timeLimit(.minutes(10)))
 struct RevalidationTests {
   /// A cache that answers everything with something stale, which is to be revalidated.
   private func cache(_ journal: Journal) -> Keeper {
