@@ -24,19 +24,18 @@ final class DigestCheck {
   }
 
   /// The check of a response with these fields; nil where they say nothing that can be checked, as nearly always.
-  static func of(_ fields: Fields, status: Int) -> DigestCheck? {
+  static func of(_ fields: Fields, status: Int, awaitsTrailers: Bool = false) -> DigestCheck? {
     let expected = ExpectedDigest.all(in: fields, status: status)
-    return expected.isEmpty ? nil : DigestCheck(expected, status: status, awaitsTrailers: false)
+    guard awaitsTrailers || !expected.isEmpty else { return nil }
+    return DigestCheck(expected, status: status, awaitsTrailers: awaitsTrailers)
   }
 
   static func of(_ head: ResponseHead, _ framing: BodyFraming) -> DigestCheck? {
     // A 304, and the answer to a HEAD, have digests of content that they do not carry.
     guard framing != .none else { return nil }
-    guard framing == .chunked, ExpectedDigest.areAnnounced(in: head.fields) else {
-      return of(head.fields, status: head.status)
-    }
-    let expected = ExpectedDigest.all(in: head.fields, status: head.status)
-    return DigestCheck(expected, status: head.status, awaitsTrailers: true)
+    return of(
+      head.fields, status: head.status,
+      awaitsTrailers: framing == .chunked && ExpectedDigest.areAnnounced(in: head.fields))
   }
 
   /// The body of a response that would be stored: checked if it is here, else marked to be checked as it arrives.

@@ -84,7 +84,7 @@ public struct Fields: Sendable {
   ///
   /// None of them may be merged into the head's: what frames, routes or controls has no meaning there.
   public init(trailers bytes: [UInt8]) throws(ParseError) {
-    self.init(bytes: bytes, lines: try HeadSection.lines(bytes.span, .standard))
+    self.init(bytes: bytes, lines: try HeadSection.trailerLines(bytes.span))
   }
 
   private mutating func note(_ line: FieldLine) {

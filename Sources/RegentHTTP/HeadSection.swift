@@ -104,8 +104,9 @@ struct HeadSection: Sendable {
     return taken
   }
 
-  /// The lines of a section that ends where the input does.
-  static func lines(_ input: Span<UInt8>, _ limits: MessageLimits) throws(ParseError) -> [FieldLine] {
+  /// The field lines of a trailer section, which is all of the input and has no empty line at its end.
+  static func trailerLines(_ input: Span<UInt8>) throws(ParseError) -> [FieldLine] {
+    let limits = MessageLimits.standard
     var section = HeadSection()
     while section.lineStart < input.count {
       guard

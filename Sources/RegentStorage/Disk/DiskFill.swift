@@ -123,8 +123,9 @@ public final class DiskFill: Sendable {
 
   private func end(_ end: End) {
     let (stream, isFirst) = state.withLock { state in
-      defer { if state.end == nil { state.end = end } }
-      return (state.stream, state.end == nil)
+      let isFirst = state.end == nil
+      if isFirst { state.end = end }
+      return (state.stream, isFirst)
     }
     if isFirst {
       core.fills.subtract(1, ordering: .relaxed)
