@@ -2,20 +2,15 @@
 // as there can be. Requests that were sent without waiting are answered in order and leave together.
 
 import RegentCaching
-import RegentConfig
 import RegentHTTP
 import RegentLoop
 import RegentStorage
 
 extension ClientConnection {
   /// Bodies up to this size are copied behind their head; larger ones are sent from where they lie.
-  private static let copiedBody = 16 << 10
-  /// How many slices a write takes.
-  private static let mostSlices = 60
+  static let copiedBody = 16 << 10
   /// How much may gather before it is sent.
   private static let gathered = 64 << 10
-  /// How much of a file is sent before other connections have their turn.
-  private static let turn = 4 << 20
   /// How long, in nanoseconds, a task waits for the client's next request before it ends, and another one starts with the request.
   private static let warmth: Int64 = 20_000_000
 
@@ -65,7 +60,9 @@ extension ClientConnection {
       if writer.bytes.capacity == 0 { writer = MessageWriter(reusing: loop.takeBuffer()) }
       let answered = queue(consume response, to: request, &writer, &timing)
       if case .tunnel(let tunnel) = answered.rest { return try await begin(tunnel, &writer, &timing) }
-      if !answered.rest.isNothing { try await send(answered.rest, of: request, &writer, &timing) }
+      if let rest = sendAtOnce(answered.rest, of: request, &writer, &timing) {
+        try await send(rest, of: request, &writer, &timing)
+      }
       guard answered.keepAlive, state == .serving else {
         try await flush(&writer, &timing)
         return .ends
@@ -135,19 +132,6 @@ extension ClientConnection {
 
   // MARK: Writing
 
-  /// What is still to be sent of a response whose head is in the buffer.
-  private enum Rest {
-    case nothing
-    case slice(Slice)
-    /// Nil where the beginning of a body that arrives was dropped already.
-    case stream(BodyReader?, chunked: Bool)
-    case pieces(OpenPieces?)
-    case file(DiskBodyReader, total: Int)
-    case tunnel(Tunnel)
-
-    var isNothing: Bool { if case .nothing = self { true } else { false } }
-  }
-
   /// Writes a response into the buffer: all of it if it is small, else its head.
   private func queue(
     _ response: consuming Response, to request: Request, _ writer: inout MessageWriter,
@@ -197,202 +181,8 @@ extension ClientConnection {
       return .nothing
     case .stream(let stream):
       return .stream(response.seat ?? stream.makeReader(), chunked: ending == .chunked)
-    case .file(let record): return .file(record.makeReader(), total: record.bodyCount)
+    case .file(let record): return .file(record, sent: 0)
     case .composed(let pieces): return .pieces(OpenPieces(pieces))
     }
-  }
-
-  private func send(
-    _ rest: Rest, of request: Request, _ writer: inout MessageWriter, _ timing: inout Timing
-  ) async throws {
-    switch rest {
-    case .nothing, .tunnel: return
-    case .slice(let slice) where slice.count < Transfer.large:
-      countSent(slice.count, timing)
-      try await flush(&writer, &timing, [slice])
-    case .slice(let slice):
-      timing.transfer = Transfer(.download, request, total: slice.count, on: loop)
-      try await send(slice, &writer, &timing)
-    case .stream(let reader, let chunked):
-      timing.transfer = Transfer(.download, request, total: reader?.stream.expected, on: loop)
-      try await send(reader, chunked, &writer, &timing)
-    case .pieces(let pieces):
-      timing.transfer = Transfer(.download, request, total: pieces?.count, on: loop)
-      try await send(pieces, &writer, &timing)
-    case .file(let reader, let total):
-      if total >= Transfer.large { timing.transfer = Transfer(.download, request, total: total, on: loop) }
-      try await send(reader, of: request, total: total, &writer, &timing)
-    }
-    timing.transfer?.end()
-    timing.transfer = nil
-  }
-
-  /// Sends a large slice in steps, so that somebody can see how far it is.
-  private func send(_ slice: Slice, _ writer: inout MessageWriter, _ timing: inout Timing) async throws {
-    for start in stride(from: slice.range.lowerBound, to: slice.range.upperBound, by: Transfer.large) {
-      let end = min(start + Transfer.large, slice.range.upperBound)
-      countSent(end - start, timing)
-      try await flush(&writer, &timing, [Slice(slice.block, start..<end)])
-    }
-  }
-
-  /// Sends a body as it arrives. An early end throws, so that the connection breaks instead of ending cleanly.
-  private func send(
-    _ reader: BodyReader?, _ chunked: Bool, _ writer: inout MessageWriter, _ timing: inout Timing
-  ) async throws {
-    guard let reader else { throw BodyFailure.aborted }
-    defer { reader.leave() }
-    while let slices = try await nextSlices(reader, &writer, &timing) {
-      let count = slices.reduce(0) { $0 + $1.count }
-      countSent(count, timing)
-      if chunked {
-        writer.chunkHeader(count)
-        try await flush(&writer, &timing, slices)
-        writer.chunkEnd()
-      } else {
-        try await flush(&writer, &timing, slices)
-      }
-    }
-    if chunked { writer.lastChunk() }
-  }
-
-  /// The next bytes of a body; what is written already leaves before there is a wait.
-  private func nextSlices(
-    _ reader: BodyReader, upTo limit: Int = 4 << 20, _ writer: inout MessageWriter, _ timing: inout Timing
-  ) async throws -> [Slice]? {
-    switch try reader.available(upTo: limit, maxSlices: Self.mostSlices) {
-    case .slices(let slices): return slices
-    case .end: return nil
-    case .none:
-      try await flush(&writer, &timing)
-      timing.transfer?.waits()
-      return try await reader.next(upTo: limit, maxSlices: Self.mostSlices)
-    }
-  }
-
-  /// Sends a body that is put together from others.
-  private func send(
-    _ body: OpenPieces?, _ writer: inout MessageWriter, _ timing: inout Timing
-  ) async throws {
-    guard let body else { throw BodyFailure.aborted }
-    var slices: [Slice] = []
-    for piece in body.pieces {
-      switch piece {
-      case .slice(let slice): slices.append(slice)
-      case .file(let reader):
-        try await send(slices, &writer, &timing)
-        slices = []
-        try await send(reader, &writer, &timing)
-      case .reader(let reader, let range):
-        try await send(slices, &writer, &timing)
-        slices = []
-        try await send(range, of: reader, &writer, &timing)
-      }
-      guard slices.count == Self.mostSlices else { continue }
-      try await send(slices, &writer, &timing)
-      slices = []
-    }
-    try await send(slices, &writer, &timing)
-  }
-
-  /// Sends some offsets of a body; what lies before them is passed over as it arrives.
-  private func send(
-    _ range: Range<Int>, of reader: BodyReader, _ writer: inout MessageWriter, _ timing: inout Timing
-  ) async throws {
-    while reader.position < range.upperBound {
-      let isWanted = reader.position >= range.lowerBound
-      let left = (isWanted ? range.upperBound : range.lowerBound) - reader.position
-      guard let slices = try await nextSlices(reader, upTo: min(left, 4 << 20), &writer, &timing) else {
-        throw BodyFailure.aborted
-      }
-      if isWanted { try await send(slices, &writer, &timing) }
-    }
-  }
-
-  /// Sends what a reader has of a body on the disk. A short one that comes with its request is listed as a transfer once it waits.
-  private func send(
-    _ reader: DiskBodyReader, of request: Request? = nil, total: Int? = nil, _ writer: inout MessageWriter,
-    _ timing: inout Timing
-  ) async throws {
-    var turn = 0
-    while let bytes = try await stream.sendsFiles ? reader.nextOrFile() : reader.next().map(DiskBytes.slice) {
-      switch bytes {
-      case .slice(let slice):
-        // It was read, or is encrypted: that is slow enough.
-        timing.transfer = timing.transfer ?? request.map { Transfer(.download, $0, total: total, on: loop) }
-        countSent(slice.count, timing)
-        try await flush(&writer, &timing, [slice])
-      case .file(let part):
-        try await flush(&writer, &timing, isFollowed: true)
-        // What was looked at too long ago is looked at again, and read by the pool if it would have to be waited for.
-        var sent = stream.writeAtOnce(part)
-        if sent < part.count {
-          timing.transfer = timing.transfer ?? request.map { Transfer(.download, $0, total: total, on: loop) }
-          timing.transfer?.waits()
-          sent = try await stream.write(part, from: sent, stall: server.timeouts.writeStall)
-        }
-        countSent(sent, timing)
-        timing.transfer?.moved(sent)
-        reader.sent(sent, of: part)
-        turn += sent
-      }
-      guard turn >= Self.turn else { continue }
-      turn = 0
-      await loop.yieldTurn()
-    }
-  }
-
-  /// Sends slices behind what is written already; short ones are written too, and leave with what follows.
-  private func send(
-    _ slices: [Slice], _ writer: inout MessageWriter, _ timing: inout Timing
-  ) async throws {
-    let count = slices.reduce(0) { $0 + $1.count }
-    guard count > 0 else { return }
-    countSent(count, timing)
-    guard writer.bytes.count + count > Self.copiedBody else {
-      for slice in slices { slice.copy(onto: &writer.bytes) }
-      return
-    }
-    try await flush(&writer, &timing, slices)
-  }
-
-  /// Sends what is written, without waiting: nearly always the kernel takes everything. Nil where it did, else how much.
-  private func sendAtOnce(_ writer: inout MessageWriter, _ timing: inout Timing) -> Int? {
-    if !writer.bytes.isEmpty {
-      var done = 0
-      if case .bytes(let count) = stream.send(writer.bytes, then: [], skipping: 0) { done = count }
-      if done < writer.bytes.count { return done }
-      writer.bytes.removeAll(keepingCapacity: true)
-    }
-    record(&timing)
-    return nil
-  }
-
-  private func flush(
-    _ writer: inout MessageWriter, _ timing: inout Timing, _ slices: [Slice] = [], from sent: Int? = nil,
-    isFollowed: Bool = false
-  ) async throws {
-    if !writer.bytes.isEmpty || !slices.isEmpty {
-      let total = slices.reduce(writer.bytes.count) { $0 + $1.count }
-      var done = sent ?? 0
-      if sent == nil,
-        case .bytes(let count) = stream.send(writer.bytes, then: slices, skipping: 0, isFollowed: isFollowed)
-      {
-        done = count
-      }
-      if done < total {
-        timing.transfer?.waits()
-        try await stream.write(writer.bytes, then: slices, from: done, stall: server.timeouts.writeStall)
-      }
-      writer.bytes.removeAll(keepingCapacity: true)
-      timing.transfer?.moved(slices.reduce(0) { $0 + $1.count })
-    }
-    record(&timing)
-  }
-
-  private func record(_ timing: inout Timing) {
-    guard !timing.isEmpty else { return }
-    loop.refreshClock()
-    timing.record(server.meters, now: loop.clock.now)
   }
 }

@@ -24,10 +24,11 @@ public final class DiskProvider: ResponseHandler {
     let (key, mark) = try look(for: request)
     let record: DiskRecord?
     do throws(DiskBlocked) {
-      let selecting = request.routed.head.fields
+      let routed = request.routed
       record = try store.lookupAtOnce(
         key, now: request.now, copying: Self.copying(for: request),
-        where: { RecordHead.selects($0, selecting) }, preferring: { RecordHead.isPreferred($0, to: $1) })
+        where: { RecordHead.selects($0, routed.head.fields) },
+        preferring: { RecordHead.isPreferred($0, to: $1) })
     } catch {
       return nil
     }
@@ -126,7 +127,7 @@ public final class DiskProvider: ResponseHandler {
   /// Whether this cache has anything to do with a request. What is one client's own stays in memory.
   func mayKeep(_ request: Request) -> Bool {
     request.domain.policy.kind != .networkOnly && !request.hasBody && !request.routed.offersUpgrade
-      && !request.domain.policy.isPrivate(for: request.fields)
+      && !request.domain.policy.isPrivate(for: request.fields.present)
   }
 
   /// What is said of a request that selects nothing: the tags of what is stored for others go along.

@@ -37,11 +37,10 @@ struct RecentAnswers {
     }
 
     private init?(_ response: borrowing Response, status: Int, length: Int, _ routed: RoutedHead?) {
-      guard case .stored(_, let own) = response.fields, let ttl = response.cacheStatus.plainHit,
-        let age = response.age, let date = response.metadata?.date,
-        own.block.capacity <= RecentAnswers.largestRecord,
-        // What comes from the disk is another block each time.
-        response.cacheStatus.detail == .none
+      // What comes from the disk is another block each time.
+      guard response.cacheStatus.detail == .none, case .stored(_, let own) = response.fields,
+        let ttl = response.cacheStatus.plainHit, let age = response.age,
+        let date = response.metadata?.date, own.block.capacity <= RecentAnswers.largestRecord
       else { return nil }
       (self.own, self.status, self.date) = (own, status, date)
       (self.age, self.ttl, self.length, self.routed) = (age, ttl, length, routed)

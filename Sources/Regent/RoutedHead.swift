@@ -57,7 +57,7 @@ final class RoutedHead: Sendable {
 
 /// The heads that a loop understood last, found by their bytes; bounded, and never wrong: all bytes are compared.
 struct RecentHeads {
-  static let places = 256
+  static let places = 2048
   /// Longer heads are understood anew: they would not pay for the memory.
   static let longest = 1024
 
@@ -96,5 +96,5 @@ struct RecentHeads {
     return UInt32(truncatingIfNeeded: mixed &>> 32)
   }
 
-  private static func place(_ tag: UInt32) -> Int { Int(tag &>> 24) }
+  private static func place(_ tag: UInt32) -> Int { Int(tag &>> 21) }
 }

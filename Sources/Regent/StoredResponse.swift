@@ -96,12 +96,13 @@ struct RecordHead {
     lines = Slice(head.block, lower..<head.range.upperBound)
   }
 
-  /// Whether the stored response's Vary selects it for a request with these fields (RFC 9111 section 4.1).
-  static func selects(_ head: Slice, _ requestFields: Fields) -> Bool {
+  /// Whether the stored response's Vary selects it for a request with these fields (RFC 9111 section 4.1). Most have none:
+  /// then they are not looked at.
+  static func selects(_ head: Slice, _ requestFields: @autoclosure () -> Fields) -> Bool {
     head.withBytes { bytes in
       guard let count = varyCount(bytes) else { return false }
       return count == 0
-        || Vary.matches(bytes.extracting(varyStart..<varyStart + count), requestFields: requestFields)
+        || Vary.matches(bytes.extracting(varyStart..<varyStart + count), requestFields: requestFields())
     }
   }
 

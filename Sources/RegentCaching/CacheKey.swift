@@ -86,7 +86,9 @@ extension CacheKey {
 extension CachePolicy {
   /// Whether what answers this request may be kept as one client's. Without credentials nothing tells clients
   /// apart, and the rules of a shared cache hold (RFC 9111 section 5.2.2.7).
-  public func isPrivate(for request: Fields) -> Bool {
-    scope == .private && (request.contains(.authorization) || request.contains(.cookie))
+  ///
+  /// - Parameter names: Which names occur among the request's fields.
+  public func isPrivate(for names: FieldNameSet) -> Bool {
+    scope == .private && (names.contains(.authorization) || names.contains(.cookie))
   }
 }

@@ -71,7 +71,7 @@ private struct Exchange {
     self.status = status
     self.policy = policy
     self.directives = directives
-    isPrivate = policy.isPrivate(for: request)
+    isPrivate = policy.isPrivate(for: request.present)
     isExplicit = Freshness.isExplicit(directives, response, isPrivate: isPrivate)
   }
 

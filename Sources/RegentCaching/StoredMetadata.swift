@@ -85,7 +85,7 @@ public struct StoredMetadata: Sendable, Equatable {
     directives known: ResponseDirectives? = nil
   ) {
     let directives = known ?? ResponseDirectives(fields)
-    let isPrivate = policy.isPrivate(for: requestFields)
+    let isPrivate = policy.isPrivate(for: requestFields.present)
     let (date, age) =
       if let received {
         Age.initial(received, requestTime: requestTime, responseTime: responseTime)

@@ -16,7 +16,8 @@ public struct FilePart: Sendable {
     (self.file, self.range, self.looked) = (file, range, looked)
   }
 
-  func dropping(_ count: Int) -> FilePart {
+  /// What is behind its first `count` bytes.
+  public func dropping(_ count: Int) -> FilePart {
     var rest = self
     rest.range = range.lowerBound + count..<range.upperBound
     return rest

@@ -116,6 +116,27 @@ struct DiskTests {
     #expect(stage.origin.requests.count == 3)
   }
 
+  @Test(
+    "bodies that would be sent at once are whole for who takes little, and late",
+    arguments: [("always", 17), ("always", 60), ("once", 60)])
+  func sentInPart(verify: String, count: Int) throws {
+    let stage = try DiskStage.patterns(set: ["disk.verify=\(verify)"])
+    let (target, daemon) = ("/big/700001", try stage.start())
+    _ = try daemon.get(target)
+    #expect(try daemon.hasStored(1))
+    // Of those that are asked for one behind the other, heads and bodies meet a full buffer.
+    let client = try daemon.connect(receiveBuffer: 4096)
+    for _ in 0..<count { try client.request("GET", target) }
+    let isListed = try eventually {
+      let transfers = try #require(try daemon.stats()["transfers"] as? [[String: Any]])
+      return transfers.contains { $0["total"] as? Int == 700_001 && $0["bytes"] as? Int ?? 0 < 700_001 }
+    }
+    #expect(isListed)
+    for _ in 0..<count { #expect(daemon.serves(target, try client.response(to: "GET"))) }
+    #expect(try eventually { try daemon.disk("file-bytes") == count * 700_001 })
+    #expect(stage.origin.requests.count == 1)
+  }
+
   @Test("a 304 makes a stored response fresh again without writing its body anew")
   func confirmation() throws {
     let body = String(repeating: "x", count: 200_000)

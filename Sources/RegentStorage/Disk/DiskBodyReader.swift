@@ -9,6 +9,14 @@ public enum DiskBytes: Sendable {
   case slice(Slice)
   /// Where they lie, in the page cache: to be sent at once, or to be verified again.
   case file(FilePart)
+
+  /// What is behind the first `count` of them; there are as many.
+  func dropping(_ count: Int) -> DiskBytes {
+    switch self {
+    case .slice(let slice): .slice(slice.dropping(count))
+    case .file(let part): .file(part.dropping(count))
+    }
+  }
 }
 
 /// A reader of a stored body. One task reads at a time.

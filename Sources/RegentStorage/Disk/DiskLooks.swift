@@ -6,7 +6,7 @@ import RegentLoop
 /// The blocks of a segment's long bodies that were found good, and when they were looked at.
 ///
 /// With `verify` always it knows of the bodies that were looked at lately; with once of all that were since the start, which
-/// take some 50 bytes each and are longer than 16 KiB.
+/// take some 60 bytes each and are longer than 16 KiB.
 struct DiskLooks: Sendable {
   private struct Body: Sendable {
     /// Where in the file the body begins.
@@ -16,6 +16,8 @@ struct DiskLooks: Sendable {
     /// Those of them that were looked at since `looked`, in monotonic nanoseconds.
     var seen: UInt16 = 0
     var looked: Int64
+    /// The lead of one that was looked at lately, where it is a response's and short.
+    var lead: DiskReadLead?
 
     // Another loop's clock may be ahead.
     func isFresh(_ now: Int64) -> Bool { now &- looked < DiskLooks.shared }
@@ -30,8 +32,7 @@ struct DiskLooks: Sendable {
   }
 
   private var bodies: [DiskPosition: Body] = [:]
-  /// The leads of the bodies that somebody looked at lately, where they are responses' and short.
-  private var leads: [DiskPosition: DiskReadLead] = [:]
+  private var leadCount = 0
   /// How many bodies, or with `verify` once leads, there may be before those go that nobody looked at lately.
   private var limit = Self.fewest
   private static let fewest = 16
@@ -55,7 +56,7 @@ struct DiskLooks: Sendable {
 
   /// The lead of a response all of whose body was seen lately, and when.
   func response(_ position: DiskPosition, now: Int64) -> (lead: DiskReadLead, looked: Int64)? {
-    guard let lead = leads[position], let body = bodies[position], body.isFresh(now) else { return nil }
+    guard let body = bodies[position], let lead = body.lead, body.isFresh(now) else { return nil }
     let bits = Self.bits(0..<lead.lead.blockCount)
     return body.seen & bits == bits ? (lead, body.looked) : nil
   }
@@ -65,9 +66,12 @@ struct DiskLooks: Sendable {
     _ position: DiskPosition, start: Int, lead: DiskReadLead?, blocks: Range<Int>, now: Int64,
     _ verify: DiskVerification
   ) {
-    if (verify == .always ? bodies.count : leads.count) >= limit { forget(now, verify) }
+    if (verify == .always ? bodies.count : leadCount) >= limit { forget(now, verify) }
     var body = bodies[position] ?? Body(start: start, looked: now)
-    if leads[position] == nil { leads[position] = Self.kept(lead) }
+    if body.lead == nil, let kept = Self.kept(lead) {
+      body.lead = kept
+      leadCount += 1
+    }
     // The first look's time counts for those that come after it.
     if !body.isFresh(now) { (body.seen, body.looked) = (0, now) }
     body.seen |= Self.bits(blocks)
@@ -83,11 +87,17 @@ struct DiskLooks: Sendable {
 
   /// Forgets the bodies that nobody looked at lately; with `verify` once only what is of no use any more.
   mutating func forget(_ now: Int64, _ verify: DiskVerification) {
-    leads = leads.filter { bodies[$0.key]?.isFresh(now) == true }
-    if verify == .always { bodies = bodies.filter { $0.value.isFresh(now) } }
-    limit = max(Self.fewest, 2 * (verify == .always ? bodies.count : leads.count))
+    bodies = bodies.compactMapValues { body in
+      if body.isFresh(now) { return body }
+      guard verify == .once else { return nil }
+      var rest = body
+      rest.lead = nil
+      return rest
+    }
+    leadCount = bodies.values.count { $0.lead != nil }
+    limit = max(Self.fewest, 2 * (verify == .always ? bodies.count : leadCount))
   }
 
   /// How many bodies it knows of, and how many leads it keeps.
-  var counts: (bodies: Int, leads: Int) { (bodies.count, leads.count) }
+  var counts: (bodies: Int, leads: Int) { (bodies.count, leadCount) }
 }

@@ -3,10 +3,13 @@
 import RegentLoop
 
 /// A lead that was read.
-struct DiskReadLead: Sendable {
+// A class: those who look at one body at the same time share it, and none of them copies it.
+final class DiskReadLead: Sendable {
   let lead: DiskLead
   /// The record's bytes from the first on, at least the lead's.
   let bytes: Slice
+
+  init(lead: DiskLead, bytes: Slice) { (self.lead, self.bytes) = (lead, bytes) }
 }
 
 /// A piece of a body, its segment, and where in the body it begins.

@@ -44,11 +44,25 @@ public final class DiskRecord: Sendable {
 
   // MARK: A body that is read as it is sent
 
-  /// A reader of a part of the body; of all of it, unless told otherwise.
-  public func makeReader(_ range: Range<Int>? = nil) -> DiskBodyReader {
-    guard let range else {
-      return DiskBodyReader(.record(self), 0..<bodyCount, opening: opening.withLock { $0.take() })
+  /// All of the body, where it lies ready to be sent; whoever sends of it says so to ``sent(_:)``.
+  public var wholeFile: FilePart? {
+    opening.withLock { opening in
+      guard case .file(let part)? = opening, part.count == bodyCount else { return nil }
+      return part
     }
+  }
+
+  /// Counts what was sent of ``wholeFile``.
+  public func sent(_ count: Int) { core.figures.withLock { $0.fileBytes += count } }
+
+  /// A reader of the body; of what is behind its first bytes, where those were sent.
+  public func makeReader(from start: Int = 0) -> DiskBodyReader {
+    DiskBodyReader(
+      .record(self), start..<bodyCount, opening: opening.withLock { $0.take() }?.dropping(start))
+  }
+
+  /// A reader of a part of the body.
+  public func makeReader(_ range: Range<Int>) -> DiskBodyReader {
     precondition(range.lowerBound >= 0 && range.upperBound <= bodyCount, "a reader stays within its body")
     return DiskBodyReader(.record(self), range)
   }
