@@ -9,8 +9,8 @@ extension DiskOptions {
   static func small(budget: Int = 4 << 20, segment: Int = 256 << 10) -> DiskOptions {
     var options = DiskOptions(budget: budget, maxObject: 8 << 20)
     options.segmentSize = segment
-    // So that both take many steps.
-    (options.scanPiece, options.snapshotPiece) = (32 << 10, 256)
+    // So that they take many steps.
+    (options.scanPiece, options.snapshotPiece, options.pagePiece) = (32 << 10, 256, 8 << 10)
     return options
   }
 }

@@ -27,6 +27,33 @@ import Testing
     #expect(await store.get("other") == nil)
   }
 
+  @Test(
+    "writes zeros up to the end of a piece of the page cache that it is the first in, once, and to no other bytes"
+  )
+  func pieces() async throws {
+    let (disk, piece) = (FaultyDisk(), 256 << 10)
+    var options = DiskOptions.small(budget: 8 << 20, segment: 2 << 20)
+    options.pagePiece = piece
+    let store = try DiskStore.on(disk, options)
+    func put(_ key: String, _ count: Int) throws -> [UInt8] {
+      #expect(store.put(key, pattern(0..<count), head: "head"))
+      store.step()
+      return try #require(disk.content(DiskName.segment(1)))
+    }
+    #expect(try put("first", 10).count == 2 << 20)
+    disk.mutate(DiskName.segment(1)) {
+      for place in 8192..<$0.count { $0[place] = 0xAA }
+    }
+    #expect(try put("one", 100_000)[120_000...].allSatisfy { $0 == 0xAA }, "the piece was written to before")
+    #expect(try put("two", 100_000)[220_000...].allSatisfy { $0 == 0xAA })
+    let last = try put("three", 100_000)
+    #expect(
+      last[320_000..<2 * piece].allSatisfy { $0 == 0 } && last[(2 * piece)...].allSatisfy { $0 == 0xAA })
+    for key in ["one", "two", "three"] { #expect(await store.get(key)?.body == pattern(0..<100_000)) }
+    store.shut()
+    #expect(try #require(disk.content(DiskName.segment(1))).count < 320_000)
+  }
+
   @Test("keeps a key's variants apart, finds by head, and replaces the one that is the same")
   func variants() async throws {
     let store = try DiskStore.on(FaultyDisk())

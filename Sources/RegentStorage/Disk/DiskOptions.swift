@@ -38,6 +38,9 @@ public struct DiskOptions: Sendable {
   /// How much of a segment is looked through, and of the index written down, between two pieces of other work.
   var scanPiece = 8 << 20
   var snapshotPiece = 1 << 20
+  /// How much of a segment, in bytes, the page cache is to hold as one piece: the first write to it fills it, with zeros
+  /// where there are no records yet. At most so many zeros more go to the disk with a sync.
+  var pagePiece = 256 << 10
   /// Monotonic nanoseconds, for how long what was seen of a body counts.
   var clock: @Sendable () -> Int64 = { LoopClock.current.now }
 
