@@ -32,16 +32,14 @@ extension ClientConnection {
     switch rest {
     case .nothing: return nil
     case .slice, .stream, .pieces, .tunnel: return rest
-    case .file(let record, sent: 0):
-      guard stream.sendsFiles, record.bodyCount < Transfer.large, let part = record.wholeFile,
-        case .bytes(let head) = stream.send(writer.bytes, then: [], skipping: 0, isFollowed: true)
-      else { return rest }
-      guard head == writer.bytes.count else {
+    case .file(let record, _):
+      guard stream.sendsFiles, record.bodyCount < Transfer.large, let part = record.wholeFile else {
+        return rest
+      }
+      if let head = sendAtOnce(&writer, &timing, isFollowed: true) {
         writer.bytes.removeFirst(head)
         return rest
       }
-      writer.bytes.removeAll(keepingCapacity: true)
-      self.record(&timing)
       // None where it was looked at too long ago: then it is looked at again.
       let sent = stream.writeAtOnce(part)
       countSent(sent, timing)
@@ -50,10 +48,10 @@ extension ClientConnection {
       timing.transfer = Transfer(.download, request, total: record.bodyCount, on: loop)
       timing.transfer?.moved(sent)
       return .file(record, sent: sent)
-    case .file: return rest
     }
   }
 
+  /// Sends what is left of a response, waiting for the client where it takes its time.
   func send(
     _ rest: Rest, of request: Request, _ writer: inout MessageWriter, _ timing: inout Timing
   ) async throws {
@@ -210,10 +208,14 @@ extension ClientConnection {
   }
 
   /// Sends what is written, without waiting: nearly always the kernel takes everything. Nil where it did, else how much.
-  func sendAtOnce(_ writer: inout MessageWriter, _ timing: inout Timing) -> Int? {
+  func sendAtOnce(
+    _ writer: inout MessageWriter, _ timing: inout Timing, isFollowed: Bool = false
+  ) -> Int? {
     if !writer.bytes.isEmpty {
       var done = 0
-      if case .bytes(let count) = stream.send(writer.bytes, then: [], skipping: 0) { done = count }
+      if case .bytes(let count) = stream.send(writer.bytes, then: [], skipping: 0, isFollowed: isFollowed) {
+        done = count
+      }
       if done < writer.bytes.count { return done }
       writer.bytes.removeAll(keepingCapacity: true)
     }

@@ -140,9 +140,11 @@ import Testing
     let last = try #require(DiskArchive.open(path: folder.path).record("key 3"))
     store.core.device.close()
     let content = try #require(folder.read("v1/1.segment"))
-    for kept in [1, 40, 64, 100, 3000, last.recordCount - 8] {
+    for kept in [1, 40, 64, 100, 3000, last.recordCount - 8, last.recordCount - 1] {
       var torn = content
       for index in last.offset + kept..<last.offset + last.recordCount { torn[index] = 0 }
+      // One record in 256 ends with a zero by itself.
+      guard torn != content else { continue }
       try folder.write(torn, to: "v1/1.segment")
       let archive = try DiskArchive.open(path: folder.path)
       let (verification, findings) = archive.verified()
